@@ -1,0 +1,21 @@
+//! The review desk: pages, components and server functions.
+//!
+//! Compiled twice: with `ssr` into the server, which renders every page, and with `hydrate` for the browser, which adds
+//! keys, live rows and inline results. Every page works without the second half.
+
+mod app;
+mod pages;
+#[cfg(feature = "ssr")]
+mod shell;
+
+pub use app::App;
+#[cfg(feature = "ssr")]
+pub use shell::{SiteFiles, shell};
+
+/// Takes over the page that the server rendered; called by the script in its head.
+#[cfg(feature = "hydrate")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn hydrate() {
+    console_error_panic_hook::set_once();
+    leptos::mount::hydrate_body(App);
+}

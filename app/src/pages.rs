@@ -1,0 +1,3 @@
+//! One module for each page of the desk.
+
+pub(crate) mod day;

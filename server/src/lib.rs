@@ -1,0 +1,5 @@
+//! Onceover's server: it stores and serves what the guard decides and what the desk shows.
+
+pub mod desk;
+pub mod router;
+pub mod site;

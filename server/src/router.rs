@@ -1,0 +1,13 @@
+//! The whole URL space on one page.
+
+use axum::{Router, routing::get};
+
+use crate::{desk, site};
+
+/// Every path that this server answers.
+#[must_use]
+pub fn router() -> Router {
+    Router::new()
+        .route("/pkg/{*file}", get(site::serve))
+        .merge(desk::routes())
+}

@@ -1,0 +1,2 @@
+//! Builds the site.
+fn main() {}
