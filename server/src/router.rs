@@ -5,7 +5,6 @@ use axum::{Router, routing::get};
 use crate::{desk, site};
 
 /// Every path that this server answers.
-#[must_use]
 pub fn router() -> Router {
     Router::new()
         .route("/pkg/{*file}", get(site::serve))
