@@ -1,1 +1,34 @@
-//! The rules of Onceover: what may be sent, what was already done, what is uncertain, what has changed.
+//! The rules of Onceover: what an operation is, what may happen to it, and what an automation is told.
+//!
+//! Invariant: this crate does no IO. Time, ids and randomness come in as arguments ([`clock`]); everything that is kept goes
+//! through [`store::Store`] and [`store::Registry`]. It compiles for `wasm32`, so the browser renders these very types.
+
+pub mod actor;
+pub mod canonical;
+pub mod clock;
+pub mod conflict;
+pub mod decision;
+pub mod destination;
+pub mod diff;
+pub mod event;
+pub mod evidence;
+pub mod fingerprint;
+pub mod id;
+pub mod json;
+pub mod key;
+pub mod money;
+pub mod number;
+pub mod operation;
+pub mod payload;
+pub mod person;
+pub mod pointer;
+pub mod queue;
+pub mod refusal;
+pub mod service;
+pub mod state;
+pub mod store;
+pub mod summary;
+pub mod token;
+pub mod trail;
+pub mod view;
+pub mod workflow;

@@ -1,0 +1,113 @@
+//! What can happen to an operation.
+
+use crate::clock::Timestamp;
+
+/// A reason, a reference or another text from a caller has at most this many characters.
+pub const REPORT_TEXT_CHARACTERS_MAX: usize = 2_000;
+
+/// What a worker says of its attempt.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The destination holds the record.
+    Confirmed {
+        /// Under which id.
+        destination_reference: String,
+    },
+    /// Proven not applied.
+    Failed {
+        /// The proof.
+        reason: String,
+    },
+    /// It may have been applied.
+    Unknown {
+        /// What happened.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// The name in every interface.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Confirmed { .. } => "confirmed",
+            Self::Failed { .. } => "failed",
+            Self::Unknown { .. } => "unknown",
+        }
+    }
+}
+
+/// Whose report it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The reporter holds, or held, the latest lease.
+    Latest,
+    /// A newer attempt was permitted since.
+    Earlier {
+        /// The reporter's attempt.
+        attempt: u32,
+    },
+}
+
+/// What a person decides about an uncertain operation.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "resolution", rename_all = "snake_case")]
+pub enum Resolution {
+    /// The destination holds the record.
+    Confirmed {
+        /// Under which id.
+        destination_reference: String,
+    },
+    /// The destination does not hold it.
+    NotApplied {
+        /// How the person knows.
+        reason: String,
+    },
+}
+
+/// Something that happens to an operation; [`crate::state::State::after`] says what follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A further attempt is permitted.
+    Begun {
+        /// When.
+        at: Timestamp,
+        /// When its lease ends.
+        lease_expires_at: Timestamp,
+        /// Whether the worker marks its sending.
+        two_step: bool,
+    },
+    /// The worker is about to call the destination.
+    MarkedSending {
+        /// When.
+        at: Timestamp,
+    },
+    /// The lease is extended.
+    Extended {
+        /// When.
+        at: Timestamp,
+        /// Its new end.
+        lease_expires_at: Timestamp,
+    },
+    /// The lease ended without an outcome.
+    LeaseExpired {
+        /// When that was noticed.
+        at: Timestamp,
+    },
+    /// A worker reported.
+    Reported {
+        /// When.
+        at: Timestamp,
+        /// What.
+        outcome: Outcome,
+        /// From which attempt.
+        standing: Standing,
+    },
+    /// A person decided.
+    Resolved {
+        /// When.
+        at: Timestamp,
+        /// What.
+        resolution: Resolution,
+    },
+}

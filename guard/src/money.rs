@@ -1,0 +1,80 @@
+//! Money at risk and money saved, read from a payload.
+
+use rust_decimal::Decimal;
+
+use crate::json::Json;
+use crate::payload::Payload;
+use crate::pointer::Pointer;
+
+/// A currency code has at most this many characters.
+pub const CURRENCY_CHARACTERS_MAX: usize = 12;
+
+/// An amount in a currency. Amounts of different currencies are never added.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Money {
+    /// The exact amount (up to 28 digits).
+    pub amount: Decimal,
+    /// The currency as the payload names it.
+    pub currency: String,
+}
+
+impl Money {
+    /// Reads the amount and the currency that the pointers name; nothing where either is missing or unreadable: a payload is
+    /// never refused for it.
+    pub fn read(payload: &Payload, amount: &Pointer, currency: &Pointer) -> Option<Self> {
+        let amount = match amount.find(payload.content())? {
+            Json::Number(number) => number.plain(28)?.parse().ok()?,
+            Json::String(text) => text.parse().ok()?,
+            Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => return None,
+        };
+        let currency = currency.find(payload.content())?.as_str()?;
+        let length = currency.chars().count();
+        let readable = (1..=CURRENCY_CHARACTERS_MAX).contains(&length) && currency.chars().all(char::is_alphanumeric);
+        readable.then(|| Self { amount, currency: currency.to_owned() })
+    }
+
+    /// The amount in ten-thousandths, for orders and sums in a store; further digits are cut, and it stays inside
+    /// ±9 × 10^14 so that ten thousand of them can be added.
+    pub fn ten_thousandths(&self) -> i64 {
+        const BOUND: i64 = 900_000_000_000_000;
+        let scaled = self.amount.checked_mul(Decimal::from(10_000)).map(|scaled| scaled.trunc());
+        let bounded = scaled.and_then(|scaled| i64::try_from(scaled).ok());
+        let out_of_range = if self.amount.is_sign_negative() { -BOUND } else { BOUND };
+        bounded.unwrap_or(out_of_range).clamp(-BOUND, BOUND)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Money> {
+        let payload = Payload::parse(text.as_bytes()).unwrap();
+        Money::read(&payload, &"/amount".parse().unwrap(), &"/currency".parse().unwrap())
+    }
+
+    #[test]
+    fn text_and_numbers_are_amounts() {
+        assert_eq!(read(r#"{"amount":"1180.00","currency":"INR"}"#).unwrap().amount.to_string(), "1180.00");
+        assert_eq!(read(r#"{"amount":1.18e3,"currency":"INR"}"#).unwrap().ten_thousandths(), 11_800_000);
+        assert_eq!(read(r#"{"amount":-5.00005,"currency":"EUR"}"#).unwrap().ten_thousandths(), -50_000);
+    }
+
+    #[test]
+    fn what_is_no_money_is_none() {
+        for text in [
+            r#"{"amount":"12,50","currency":"EUR"}"#,
+            r#"{"amount":"1"}"#,
+            r#"{"amount":1,"currency":""}"#,
+            r#"{"amount":[1],"currency":"EUR"}"#,
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn huge_amounts_stay_in_bounds() {
+        assert_eq!(read(r#"{"amount":9e27,"currency":"EUR"}"#).unwrap().ten_thousandths(), 900_000_000_000_000);
+        assert_eq!(read(r#"{"amount":-9e27,"currency":"EUR"}"#).unwrap().ten_thousandths(), -900_000_000_000_000);
+    }
+}

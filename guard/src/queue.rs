@@ -1,0 +1,112 @@
+//! Lists: what is asked for, page by page.
+
+use crate::clock::Timestamp;
+use crate::state::StateName;
+
+/// A page holds at most this many rows.
+pub const PAGE_ROWS_MAX: u32 = 500;
+
+/// A page holds this many rows where nothing is said.
+pub const PAGE_ROWS_DEFAULT: u32 = 50;
+
+/// Which operations are asked for; what is left out does not limit. Texts are compared byte for byte.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Filter {
+    /// Only of this workflow.
+    pub workflow: Option<String>,
+    /// Only of this company.
+    pub company: Option<String>,
+    /// Only from this source system.
+    pub source_system: Option<String>,
+    /// Only of this document.
+    pub document: Option<String>,
+    /// Only of this action.
+    pub action: Option<String>,
+    /// Only in one of these states; empty: in any.
+    pub states: Vec<StateName>,
+    /// Only created at or after this moment.
+    pub from: Option<Timestamp>,
+    /// Only created before this moment.
+    pub to: Option<Timestamp>,
+}
+
+/// In which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// The newest first, by the moment of creation.
+    Newest,
+    /// What is uncertain (unknown or disputed), the longest first; other states are left out.
+    LongestUncertain,
+}
+
+/// Where the next page starts: opaque to callers, stable when rows are added or leave.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Cursor(String);
+
+impl Cursor {
+    /// The cursor with this text; whether it is one is found by the store that reads it.
+    pub fn from_text(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// The text that callers pass back.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The cursor behind a row: the moment by which the list is ordered, and the id that tells equal moments apart.
+    pub fn behind(moment: Timestamp, id: u128) -> Self {
+        Self(format!("{:x}-{id:032x}", moment.timestamp_millis()))
+    }
+
+    /// The moment in milliseconds and the id; none when the text is no cursor.
+    pub fn read(&self) -> Option<(i64, u128)> {
+        let (moment, id) = self.0.split_once('-')?;
+        let id = (id.len() == 32).then_some(id)?;
+        Some((i64::from_str_radix(moment, 16).ok()?, u128::from_str_radix(id, 16).ok()?))
+    }
+}
+
+/// Which page.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct PageRequest {
+    /// Behind this row; none: from the start.
+    pub cursor: Option<Cursor>,
+    /// At most this many rows, 1 to [`PAGE_ROWS_MAX`].
+    pub limit: u32,
+}
+
+/// One page.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Page<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// Where the next page starts, where there is one.
+    pub next: Option<Cursor>,
+}
+
+impl<T> Page<T> {
+    /// The page with each row changed.
+    pub fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
+        Page { rows: self.rows.into_iter().map(change).collect(), next: self.next }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone;
+
+    use super::*;
+
+    #[test]
+    fn a_cursor_survives_its_text() {
+        let moment = chrono::Utc.timestamp_millis_opt(1_700_000_000_123).unwrap();
+        let cursor = Cursor::behind(moment, 7);
+        assert_eq!(Cursor::from_text(cursor.as_str()).read(), Some((1_700_000_000_123, 7)));
+        for text in ["", "x", "1-2", "zz-00000000000000000000000000000007"] {
+            assert_eq!(Cursor::from_text(text).read(), None, "{text}");
+        }
+    }
+}

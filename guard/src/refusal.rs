@@ -1,0 +1,124 @@
+//! Why the guard says no: one enum, so that every interface tells the same story.
+
+use crate::actor::Actor;
+use crate::clock::Timestamp;
+use crate::state::StateName;
+
+/// A refusal. Nothing was changed by the call that got it, except where the variant says so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "refusal", rename_all = "snake_case")]
+pub enum Refusal {
+    /// A field of the request cannot be taken.
+    #[error("{field}: {message}")]
+    InvalidField {
+        /// The field, as the request names it.
+        field: String,
+        /// What is wrong and how to mend it.
+        message: String,
+    },
+    /// No such workflow, or not for this caller.
+    #[error("there is no workflow {name:?} for this caller; there are: {}", list(.known))]
+    UnknownWorkflow {
+        /// The name that was asked for.
+        name: String,
+        /// The workflows that this caller may use.
+        known: Vec<String>,
+    },
+    /// It does not exist, or lies outside what the caller may see; both look the same.
+    #[error("there is no such {what}")]
+    NotFound {
+        /// What was looked for.
+        what: String,
+    },
+    /// The caller may not do this.
+    #[error("not allowed: {reason}")]
+    Forbidden {
+        /// What is missing.
+        reason: String,
+    },
+    /// The lease ended before the call.
+    #[error("the lease has expired; do not send. Ask again with a new begin")]
+    LeaseExpired,
+    /// The lease token is not that of the latest attempt.
+    #[error("the lease token is not that of the latest attempt; do not send")]
+    StaleLease,
+    /// The outcome differs from what this attempt was settled with; it is kept as evidence.
+    #[error("the operation is held as {}, and the reported outcome disagrees; it was kept as evidence", .held.as_str())]
+    OutcomeDisagrees {
+        /// How the operation is held.
+        held: StateName,
+    },
+    /// The transition table has no such step.
+    #[error("an operation that is {} cannot be {what}", .state.as_str())]
+    Impossible {
+        /// Where the operation stands.
+        state: StateName,
+        /// What was tried.
+        what: std::borrow::Cow<'static, str>,
+    },
+    /// The page that the decision was made on is no longer true.
+    #[error("meanwhile it is {}: changed by {by} at {}", .state.as_str(), crate::clock::rfc3339(*.at))]
+    Stale {
+        /// Where the operation stands now.
+        state: StateName,
+        /// Who changed it last.
+        by: Actor,
+        /// When.
+        at: Timestamp,
+    },
+    /// The name is taken.
+    #[error("the {what} {name:?} exists already")]
+    Taken {
+        /// What kind of thing.
+        what: String,
+        /// The name.
+        name: String,
+    },
+    /// The store could not do it; nothing was decided.
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+}
+
+/// What is wrong with the store. Details that are not for callers are in the log.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "fault", rename_all = "snake_case")]
+pub enum StoreFault {
+    /// It cannot be reached, or did not answer in time.
+    #[error("the store cannot be reached; nothing was decided, try again")]
+    Unavailable,
+    /// Its disk is full.
+    #[error("the disk of the store is full; nothing was decided. Free space, then try again")]
+    Full,
+    /// A row is no legal record.
+    #[error("the store holds a row that is no legal record: table {table}, column {column}, id {id}")]
+    Corrupt {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The row.
+        id: String,
+    },
+    /// The record moved under every try.
+    #[error("the record changed under {tries} tries in a row; nothing was decided, try again")]
+    Contended {
+        /// How many times it was tried.
+        tries: u32,
+    },
+}
+
+impl Refusal {
+    /// The refusal of a field.
+    pub fn field(field: &str, message: impl std::fmt::Display) -> Self {
+        Self::InvalidField { field: field.to_owned(), message: message.to_string() }
+    }
+
+    /// The refusal of something that does not exist for the caller.
+    pub fn not_found(what: &str) -> Self {
+        Self::NotFound { what: what.to_owned() }
+    }
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}

@@ -1,0 +1,222 @@
+//! The guard: the one place where decisions are made and states are changed.
+//!
+//! Every change is a compare-and-set on the operation's version, together with its trail entry. When somebody else moved first, the
+//! operation is loaded and decided again.
+
+mod administration;
+mod begin;
+mod desk;
+mod grant;
+mod report;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub use administration::{Applied, Change as AppliedChange, Definitions};
+pub use begin::BeginRequest;
+pub use desk::{History, Settled};
+pub use report::Report;
+
+use crate::actor::Actor;
+use crate::clock::{Clock, Entropy, Timestamp};
+use crate::event::Event;
+use crate::id::OperationId;
+use crate::json::Json;
+use crate::operation::Operation;
+use crate::refusal::{Refusal, StoreFault};
+use crate::state::State;
+use crate::store::{Catalogue, Registry, Replaced, Replacement, Store, VersionedWorkflow};
+use crate::summary::{Count, Counted};
+use crate::token::{Reach, Scope, Token};
+use crate::trail::{Entry, EntryKind, detail};
+use crate::view::OperationView;
+use crate::workflow;
+
+/// A record that moves under this many tries in a row is answered as contended; nothing was decided then.
+pub const TRIES_MAX: u32 = 64;
+
+/// The guard. Cheap to clone; all clones are one.
+#[derive(Clone)]
+pub struct Guard {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Arc<dyn Store>,
+    registry: Arc<dyn Registry>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    catalogue: RwLock<Arc<Catalogue>>,
+}
+
+impl Guard {
+    /// A guard over these stores, this clock and this randomness, with the catalogue as it is now.
+    ///
+    /// # Errors
+    /// The store's fault, where the catalogue cannot be read.
+    pub async fn open(
+        store: Arc<dyn Store>,
+        registry: Arc<dyn Registry>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<Self, StoreFault> {
+        let catalogue = RwLock::new(Arc::new(registry.catalogue().await?));
+        Ok(Self { inner: Arc::new(Inner { store, registry, clock, entropy, catalogue }) })
+    }
+
+    /// The present moment, by the guard's clock.
+    pub fn now(&self) -> Timestamp {
+        self.inner.clock.now()
+    }
+
+    /// What is configured, as this process last saw it.
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        self.inner.catalogue.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the catalogue again where another process has changed it.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn refresh(&self) -> Result<(), StoreFault> {
+        if self.inner.registry.epoch().await? != self.catalogue().epoch {
+            let fresh = Arc::new(self.inner.registry.catalogue().await?);
+            *self.inner.catalogue.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        }
+        Ok(())
+    }
+
+    /// The operation as everybody may see it.
+    pub fn view(&self, operation: &Operation) -> OperationView {
+        let catalogue = self.catalogue();
+        let known = catalogue.workflows.get(operation.key.workflow.as_str());
+        let description = known.and_then(|known| known.workflow.description.as_deref());
+        OperationView::of(operation, workflow::sentence(description, &operation.key))
+    }
+
+    /// Ends every lease that is over; answers how many this call ended. At most `limit` at a time.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn expire_due(&self, limit: u32) -> Result<usize, Refusal> {
+        let due = self.inner.store.expired(self.now(), limit).await?;
+        let mut ended = 0;
+        for operation in due {
+            if self.expire(&operation).await? == Replaced::Replaced {
+                ended += 1;
+            }
+        }
+        Ok(ended)
+    }
+
+    /// The workflow, for a token that may write in it.
+    async fn workflow_for(&self, token: &Token, name: &str) -> Result<Arc<VersionedWorkflow>, Refusal> {
+        if !token.reach.workflow(name) {
+            return Err(Refusal::Forbidden { reason: format!("this token does not reach the workflow {name:?}") });
+        }
+        let find = || self.catalogue().workflows.get(name).filter(|known| !known.is_retired).cloned();
+        if let Some(workflow) = find() {
+            return Ok(workflow);
+        }
+        self.refresh().await?;
+        find()
+            .ok_or_else(|| Refusal::UnknownWorkflow { name: name.to_owned(), known: self.workflow_names(&token.reach) })
+    }
+
+    fn workflow_names(&self, reach: &Reach) -> Vec<String> {
+        let catalogue = self.catalogue();
+        let names = catalogue.workflows.iter().filter(|(_, known)| !known.is_retired).map(|(name, _)| name);
+        names.filter(|name| reach.workflow(name)).cloned().collect()
+    }
+
+    /// The operation, where it lies within reach; a lease that is over has been ended.
+    async fn reachable(&self, reach: &Reach, id: OperationId) -> Result<Operation, Refusal> {
+        for _ in 0..TRIES_MAX {
+            let found = self.inner.store.operation(id).await?;
+            let within = |operation: &Operation| {
+                reach.company(operation.key.company.as_str()) && reach.workflow(operation.key.workflow.as_str())
+            };
+            let operation = found.filter(within).ok_or_else(|| Refusal::not_found("operation"))?;
+            if !operation.state.lease_is_over(self.now()) {
+                return Ok(operation);
+            }
+            self.expire(&operation).await?;
+        }
+        Err(contended())
+    }
+
+    /// Ends a lease that is over: proof that nothing was sent, or uncertainty.
+    async fn expire(&self, operation: &Operation) -> Result<Replaced, Refusal> {
+        let at = self.now();
+        let state = match operation.state.after(&Event::LeaseExpired { at }) {
+            Ok(state) => state,
+            // Extended or settled between the two reads: as good as somebody else's move.
+            Err(_) => return Ok(Replaced::Stale),
+        };
+        let kind = if matches!(state, State::Released { .. }) { EntryKind::Released } else { EntryKind::Expired };
+        let facts = detail([("attempt", Some(integer(operation.attempt_number())))]);
+        let change = Transition { state, at, actor: Actor::Sweeper, kind, facts };
+        self.replace(change.of(operation)).await
+    }
+
+    async fn replace(&self, replacement: Replacement) -> Result<Replaced, Refusal> {
+        Ok(self.inner.store.replace(replacement).await?)
+    }
+}
+
+/// One change of an operation, before it is written.
+struct Transition {
+    state: State,
+    at: Timestamp,
+    actor: Actor,
+    kind: EntryKind,
+    facts: Json,
+}
+
+impl Transition {
+    /// The replacement that this change makes of `operation`. The entry always tells the state that the change led to; a new
+    /// state is counted.
+    fn of(self, operation: &Operation) -> Replacement {
+        let Self { state, at, actor, kind, facts } = self;
+        let entered = state.name();
+        let counts = if entered == operation.state.name() {
+            Vec::new()
+        } else {
+            let key = &operation.key;
+            vec![Count::one(
+                key.workflow.as_str(),
+                key.company.as_str(),
+                Counted::Entered(entered),
+                at,
+                operation.money.as_ref(),
+            )]
+        };
+        let mut members = vec![("state".to_owned(), text(entered.as_str()))];
+        if let Json::Object(facts) = facts {
+            members.extend(facts);
+        }
+        let entry = Entry::following((operation.version, operation.head), at, actor, kind, Json::Object(members));
+        let operation =
+            Operation { state, version: entry.sequence, head: entry.hash, updated_at: at, ..operation.clone() };
+        Replacement { operation, entry, conflict: None, evidence: None, response: None, supersedes: None, counts }
+    }
+}
+
+fn text(value: &str) -> Json {
+    Json::String(value.to_owned())
+}
+
+fn integer(value: impl Into<i64>) -> Json {
+    Json::Number(crate::number::Number::from_integer(value.into()))
+}
+
+fn contended() -> Refusal {
+    StoreFault::Contended { tries: TRIES_MAX }.into()
+}
+
+fn require(token: &Token, scope: Scope) -> Result<(), Refusal> {
+    if token.scopes.contains(&scope) {
+        Ok(())
+    } else {
+        Err(Refusal::Forbidden { reason: format!("this token lacks the scope {}", scope.as_str()) })
+    }
+}

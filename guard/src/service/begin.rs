@@ -1,0 +1,284 @@
+//! Begin: may this be sent?
+
+use chrono::TimeDelta;
+
+use super::grant::{Granted, actor, proceed};
+use super::{Guard, TRIES_MAX, Transition, contended, integer, require, text};
+use crate::conflict::Conflict;
+use crate::decision::{Asker, Decision, DecisionName, Verdict, decide};
+use crate::diff::{CHANGES_LISTED_MAX, changes};
+use crate::fingerprint::Fingerprint;
+use crate::id::ConflictId;
+use crate::key::OperationKey;
+use crate::operation::Operation;
+use crate::payload::Payload;
+use crate::pointer::Pointer;
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::store::{Delivery, Replaced, VersionedWorkflow};
+use crate::summary::{Count, Counted};
+use crate::token::{Scope, Token};
+use crate::trail::{EntryKind, detail};
+
+/// A question: may this be sent?
+#[derive(Clone, Debug)]
+pub struct BeginRequest {
+    /// What identifies the operation.
+    pub key: OperationKey,
+    /// Its content.
+    pub payload: Payload,
+    /// The worker, as it names itself: for the trail.
+    pub worker: Option<String>,
+    /// The message that the worker acts on: for the trail.
+    pub delivery_id: Option<String>,
+    /// A random value of this one try, under which the same grant is given again.
+    pub begin_id: Option<String>,
+    /// The lease that the worker wants, in seconds.
+    pub lease_seconds: Option<u32>,
+    /// The request's id, as in the log.
+    pub request_id: Option<String>,
+}
+
+impl Guard {
+    /// Decides on a begin, atomically. What is granted is stored before it is answered. An answer without a grant is counted
+    /// and told in the history by [`Guard::delivered`].
+    ///
+    /// # Errors
+    /// Refusals of the caller, the workflow or a field, before anything is stored; the store's fault, with nothing decided.
+    pub async fn begin(&self, token: &Token, request: &BeginRequest) -> Result<Decision, Refusal> {
+        let (workflow, lease) = self.admit(token, request).await?;
+        let mut known = None;
+        for _ in 0..TRIES_MAX {
+            let existing = match known.take() {
+                Some(operation) => Some(operation),
+                None => self.inner.store.operation_by_key(&request.key).await?,
+            };
+            let Some(operation) = existing else {
+                if request.key.revision > 1 {
+                    return self.decide_on_missing_revision(&request.key).await;
+                }
+                let fingerprint = Fingerprint::of(&request.payload, &workflow.workflow.volatile);
+                match self.grant_first(token, request, &workflow, fingerprint, lease).await? {
+                    Granted::Yes(decision) => return Ok(*decision),
+                    Granted::Moved(existing) => known = existing.map(|operation| *operation),
+                }
+                continue;
+            };
+            let received = self.fingerprint_against(&operation, request, &workflow).await?;
+            let asker = Asker { token: token.id, begin_id: request.begin_id.as_deref() };
+            match decide(&operation, &received, asker, self.now()) {
+                Verdict::Conflict => {
+                    if let Some(decision) = self.open_conflict(token, request, operation, received).await? {
+                        return Ok(decision);
+                    }
+                }
+                Verdict::Expire => {
+                    self.expire(&operation).await?;
+                }
+                Verdict::Repeat => {
+                    if let Some(decision) = proceed(operation, true) {
+                        return Ok(decision);
+                    }
+                }
+                Verdict::InProgress => {
+                    if let Some(lease_expires_at) = operation.state.lease_expires_at() {
+                        return Ok(Decision::InProgress { operation, lease_expires_at });
+                    }
+                }
+                Verdict::Unknown => return Ok(Decision::Unknown { operation }),
+                Verdict::Replay => return Ok(Decision::Replay { operation }),
+                Verdict::Superseded => {
+                    let current = Box::new(self.newest_revision(&operation).await?);
+                    return Ok(Decision::Superseded { operation, current });
+                }
+                Verdict::BeginAgain => {
+                    match self.grant_next(token, request, &operation, workflow.workflow.two_step, lease).await? {
+                        Granted::Yes(decision) => return Ok(*decision),
+                        Granted::Moved(existing) => known = existing.map(|operation| *operation),
+                    }
+                }
+                Verdict::AwaitingApproval => return Ok(Decision::AwaitingApproval { operation }),
+                Verdict::Rejected => {
+                    let reason = match &operation.state {
+                        State::Rejected { reason } => reason.clone(),
+                        State::AwaitingApproval
+                        | State::Acquired { .. }
+                        | State::Sending { .. }
+                        | State::Released { .. }
+                        | State::Failed { .. }
+                        | State::Unknown { .. }
+                        | State::Confirmed { .. }
+                        | State::Disputed { .. } => String::new(),
+                    };
+                    return Ok(Decision::Rejected { operation, reason });
+                }
+            }
+        }
+        Err(contended())
+    }
+
+    /// Counts a decision that was answered and tells it in the operation's history, at most a second later. Grants are counted
+    /// with their own write and left alone here.
+    pub fn delivered(&self, request: &BeginRequest, decision: &Decision) {
+        let name = decision.name();
+        if name == DecisionName::Proceed {
+            return;
+        }
+        let at = self.now();
+        let operation = decision.operation();
+        let money = operation.and_then(|operation| operation.money.as_ref());
+        let key = &request.key;
+        let known_conflict = match decision {
+            Decision::Conflict { conflict, is_new: false, .. } => Some(conflict.id),
+            Decision::Conflict { is_new: true, .. }
+            | Decision::Proceed { .. }
+            | Decision::Replay { .. }
+            | Decision::Superseded { .. }
+            | Decision::InProgress { .. }
+            | Decision::Unknown { .. }
+            | Decision::AwaitingApproval { .. }
+            | Decision::ApprovalMissing { .. }
+            | Decision::PreviousRevision { .. }
+            | Decision::Rejected { .. } => None,
+        };
+        self.inner.store.note_delivery(Delivery {
+            operation: operation.map(|operation| operation.id),
+            at,
+            decision: name,
+            conflict: known_conflict,
+            worker: request.worker.clone(),
+            delivery_id: request.delivery_id.clone(),
+            request_id: request.request_id.clone(),
+            count: Count::one(key.workflow.as_str(), key.company.as_str(), Counted::Decision(name), at, money),
+        });
+    }
+
+    /// Checks caller and request before anything is looked up or stored.
+    async fn admit(
+        &self,
+        token: &Token,
+        request: &BeginRequest,
+    ) -> Result<(std::sync::Arc<VersionedWorkflow>, TimeDelta), Refusal> {
+        require(token, Scope::OperationsWrite)?;
+        let key = &request.key;
+        let company = key.company.as_str();
+        if !token.reach.company(company) {
+            return Err(Refusal::Forbidden { reason: format!("this token does not reach the company {company:?}") });
+        }
+        let workflow = self.workflow_for(token, key.workflow.as_str()).await?;
+        if !workflow.workflow.actions.contains(&key.action) {
+            let known: Vec<&str> = workflow.workflow.actions.iter().map(|action| action.as_str()).collect();
+            return Err(Refusal::field(
+                "action",
+                format!("is {:?}; this workflow allows {}", key.action, known.join(", ")),
+            ));
+        }
+        if request.begin_id.is_some() && request.begin_id == request.delivery_id {
+            let message =
+                "equals delivery_id; it must be new for every try, or a redelivered message would get a second grant";
+            return Err(Refusal::field("begin_id", message));
+        }
+        let seconds = workflow.workflow.lease_seconds(request.lease_seconds);
+        let seconds = seconds.map_err(|message| Refusal::field("lease_seconds", message))?;
+        Ok((workflow, TimeDelta::seconds(seconds.into())))
+    }
+
+    /// The fingerprint of the received payload, comparable with that of the operation.
+    ///
+    /// It is made under the rules under which the operation's was made. Where those differ and the rules have changed since, the
+    /// stored payload is measured by the present rules too: a field declared volatile later makes no conflict with old operations.
+    async fn fingerprint_against(
+        &self,
+        operation: &Operation,
+        request: &BeginRequest,
+        workflow: &VersionedWorkflow,
+    ) -> Result<Fingerprint, Refusal> {
+        let name = operation.key.workflow.as_str().to_owned();
+        let held_volatile = self.catalogue().volatile.get(&(name, operation.policy_version)).cloned();
+        let present: &[Pointer] = &workflow.workflow.volatile;
+        let received = Fingerprint::of(&request.payload, held_volatile.as_deref().unwrap_or(present));
+        if received == operation.fingerprint || operation.policy_version == workflow.version {
+            return Ok(received);
+        }
+        let Some(held) = self.stored_payload(operation).await? else { return Ok(received) };
+        if Fingerprint::of(&held, present) == Fingerprint::of(&request.payload, present) {
+            return Ok(operation.fingerprint);
+        }
+        Ok(received)
+    }
+
+    async fn stored_payload(&self, operation: &Operation) -> Result<Option<Payload>, Refusal> {
+        let stored = self.inner.store.payload(operation.id).await?;
+        Ok(stored.and_then(|text| Payload::parse(text.as_bytes()).ok()))
+    }
+
+    /// Finds the conflict that this payload makes, or opens it. None when the operation moved meanwhile.
+    async fn open_conflict(
+        &self,
+        token: &Token,
+        request: &BeginRequest,
+        operation: Operation,
+        received: Fingerprint,
+    ) -> Result<Option<Decision>, Refusal> {
+        if let Some(conflict) = self.inner.store.conflict(operation.id, &received).await? {
+            return Ok(Some(Decision::Conflict { operation, conflict, is_new: false }));
+        }
+        let at = self.now();
+        let volatile = self
+            .catalogue()
+            .volatile
+            .get(&(operation.key.workflow.as_str().to_owned(), operation.policy_version))
+            .cloned();
+        let held = self.stored_payload(&operation).await?;
+        let mut found =
+            held.map(|held| changes(&held, &request.payload, volatile.as_deref().unwrap_or(&[]))).unwrap_or_default();
+        let changes_total = u32::try_from(found.len()).unwrap_or(u32::MAX);
+        found.truncate(CHANGES_LISTED_MAX);
+        let conflict = Conflict {
+            id: ConflictId::new(at, self.inner.entropy.bytes()),
+            operation: operation.id,
+            fingerprint: received,
+            changes: found,
+            changes_total,
+            opened_at: at,
+            hits: 1,
+            is_open: true,
+        };
+        let facts = detail([
+            ("conflict", Some(text(&conflict.id.to_string()))),
+            ("fingerprint", Some(text(&received.to_string()))),
+            ("changes_total", Some(integer(changes_total))),
+            ("delivery_id", request.delivery_id.as_deref().map(text)),
+            ("request_id", request.request_id.as_deref().map(text)),
+        ]);
+        let state = operation.state.clone();
+        let change = Transition { state, at, actor: actor(token, request), kind: EntryKind::ConflictOpened, facts };
+        let mut replacement = change.of(&operation);
+        replacement.operation.open_conflicts += 1;
+        replacement.conflict = Some((conflict.clone(), request.payload.to_text()));
+        let operation = replacement.operation.clone();
+        Ok(match self.replace(replacement).await? {
+            Replaced::Replaced => Some(Decision::Conflict { operation, conflict, is_new: true }),
+            Replaced::Stale => None,
+        })
+    }
+
+    async fn decide_on_missing_revision(&self, key: &OperationKey) -> Result<Decision, Refusal> {
+        let previous = self.inner.store.operation_by_key(&key.at_revision(key.revision - 1)).await?;
+        Ok(match previous {
+            Some(previous) if matches!(previous.state, State::Confirmed { .. }) => {
+                Decision::ApprovalMissing { previous }
+            }
+            previous => Decision::PreviousRevision { previous },
+        })
+    }
+
+    /// Follows the revisions to the newest confirmed one.
+    async fn newest_revision(&self, operation: &Operation) -> Result<Operation, Refusal> {
+        let mut newest = operation.clone();
+        while let Some(next) = newest.superseded_by {
+            newest = self.inner.store.operation(next).await?.ok_or_else(|| Refusal::not_found("newer revision"))?;
+        }
+        Ok(newest)
+    }
+}

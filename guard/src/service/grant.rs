@@ -1,0 +1,158 @@
+//! Permissions to send.
+
+use chrono::TimeDelta;
+
+use super::begin::BeginRequest;
+use super::{Guard, Transition, integer, text};
+use crate::actor::Actor;
+use crate::clock::Timestamp;
+use crate::decision::{Decision, DecisionName};
+use crate::event::Event;
+use crate::fingerprint::{FINGERPRINT_SCHEME, Fingerprint};
+use crate::id::OperationId;
+use crate::json::Json;
+use crate::money::Money;
+use crate::operation::{Attempt, LeaseToken, Operation};
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::store::{Insertion, NewOperation, Replaced, VersionedWorkflow};
+use crate::summary::{Count, Counted};
+use crate::token::Token;
+use crate::trail::{ChainHash, Entry, EntryKind, detail};
+
+/// What came of trying to grant.
+pub(super) enum Granted {
+    /// The caller owns the attempt.
+    Yes(Box<Decision>),
+    /// Somebody else moved first; this is how the operation stands, where that is known.
+    Moved(Option<Box<Operation>>),
+}
+
+impl Guard {
+    /// Permits the first attempt of a new operation.
+    pub(super) async fn grant_first(
+        &self,
+        token: &Token,
+        request: &BeginRequest,
+        workflow: &VersionedWorkflow,
+        fingerprint: Fingerprint,
+        lease: TimeDelta,
+    ) -> Result<Granted, Refusal> {
+        let at = self.now();
+        let state = State::begun(at, at + lease, workflow.workflow.two_step);
+        let attempt = self.new_attempt(1, token, request, at);
+        let facts = begun_facts(&state, &attempt, request, Some((fingerprint, workflow.version)));
+        let entry = Entry::following((0, ChainHash::START), at, actor(token, request), EntryKind::Begun, facts);
+        let money = workflow.workflow.amount.as_ref().zip(workflow.workflow.currency.as_ref());
+        let money = money.and_then(|(amount, currency)| Money::read(&request.payload, amount, currency));
+        let operation = Operation {
+            id: OperationId::new(at, self.inner.entropy.bytes()),
+            key: request.key.clone(),
+            state,
+            version: entry.sequence,
+            head: entry.hash,
+            fingerprint,
+            fingerprint_scheme: FINGERPRINT_SCHEME,
+            policy_version: workflow.version,
+            attempt: Some(attempt),
+            money,
+            superseded_by: None,
+            duplicates_prevented: 0,
+            open_conflicts: 0,
+            created_at: at,
+            updated_at: at,
+        };
+        let counts = grant_counts(&operation, at);
+        let new = NewOperation { operation: operation.clone(), payload: request.payload.to_text(), entry, counts };
+        match self.inner.store.insert_if_absent(new).await? {
+            Insertion::Inserted => self.granted(operation, lease).await,
+            Insertion::Existing(existing) => Ok(Granted::Moved(Some(existing))),
+        }
+    }
+
+    /// Permits a further attempt of a released or failed operation.
+    pub(super) async fn grant_next(
+        &self,
+        token: &Token,
+        request: &BeginRequest,
+        operation: &Operation,
+        two_step: bool,
+        lease: TimeDelta,
+    ) -> Result<Granted, Refusal> {
+        let at = self.now();
+        let state = operation.state.after(&Event::Begun { at, lease_expires_at: at + lease, two_step })?;
+        let attempt = self.new_attempt(operation.attempt_number() + 1, token, request, at);
+        let facts = begun_facts(&state, &attempt, request, None);
+        let mut replacement =
+            Transition { state, at, actor: actor(token, request), kind: EntryKind::Begun, facts }.of(operation);
+        replacement.operation.attempt = Some(attempt);
+        replacement.counts = grant_counts(&replacement.operation, at);
+        let operation = replacement.operation.clone();
+        match self.replace(replacement).await? {
+            Replaced::Replaced => self.granted(operation, lease).await,
+            Replaced::Stale => Ok(Granted::Moved(None)),
+        }
+    }
+
+    /// Hands out a stored grant, but never one whose lease ran down while it was being stored: such a lease is renewed first.
+    async fn granted(&self, mut operation: Operation, lease: TimeDelta) -> Result<Granted, Refusal> {
+        let now = self.now();
+        let stored_until = operation.state.lease_expires_at().unwrap_or(now);
+        if now + lease / 2 > stored_until {
+            let lease_expires_at = now + lease;
+            let Ok(state) = operation.state.after(&Event::Extended { at: now, lease_expires_at }) else {
+                return Ok(Granted::Moved(None));
+            };
+            let facts = detail([("reason", Some(text("storing the grant took long")))]);
+            let replacement =
+                Transition { state, at: now, actor: Actor::Sweeper, kind: EntryKind::Extended, facts }.of(&operation);
+            operation = replacement.operation.clone();
+            if self.replace(replacement).await? == Replaced::Stale {
+                return Ok(Granted::Moved(None));
+            }
+        }
+        Ok(proceed(operation, false).map_or(Granted::Moved(None), |decision| Granted::Yes(Box::new(decision))))
+    }
+
+    fn new_attempt(&self, number: u32, token: &Token, request: &BeginRequest, at: Timestamp) -> Attempt {
+        Attempt {
+            number,
+            lease_token: LeaseToken::new(self.inner.entropy.bytes()),
+            token: token.id,
+            begin_id: request.begin_id.clone(),
+            worker: request.worker.clone(),
+            begun_at: at,
+        }
+    }
+}
+
+/// The decision that hands out the lease of the latest attempt; none where no lease is held.
+pub(super) fn proceed(operation: Operation, repeated: bool) -> Option<Decision> {
+    let lease_expires_at = operation.state.lease_expires_at()?;
+    let lease_token = operation.attempt.as_ref()?.lease_token.clone();
+    Some(Decision::Proceed { operation, lease_token, lease_expires_at, repeated })
+}
+
+/// The worker behind a begin.
+pub(super) fn actor(token: &Token, request: &BeginRequest) -> Actor {
+    Actor::Token { name: token.name.clone(), worker: request.worker.clone() }
+}
+
+fn begun_facts(state: &State, attempt: &Attempt, request: &BeginRequest, first: Option<(Fingerprint, u32)>) -> Json {
+    detail([
+        // `Transition` puts the state in front of the facts of every later entry; the first one has none before it.
+        ("state", first.map(|_| text(state.name().as_str()))),
+        ("attempt", Some(integer(attempt.number))),
+        ("lease", Some(text(&attempt.lease_token.digest()))),
+        ("fingerprint", first.map(|(fingerprint, _)| text(&fingerprint.to_string()))),
+        ("policy_version", first.map(|(_, version)| integer(version))),
+        ("delivery_id", request.delivery_id.as_deref().map(text)),
+        ("request_id", request.request_id.as_deref().map(text)),
+    ])
+}
+
+fn grant_counts(operation: &Operation, at: Timestamp) -> Vec<Count> {
+    let key = &operation.key;
+    let one = |counted| Count::one(key.workflow.as_str(), key.company.as_str(), counted, at, operation.money.as_ref());
+    vec![one(Counted::Decision(DecisionName::Proceed)), one(Counted::Entered(operation.state.name()))]
+}

@@ -1,0 +1,382 @@
+//! The states of an operation and the one table of what may follow on what.
+
+use crate::clock::Timestamp;
+use crate::event::{Event, Outcome, Resolution, Standing};
+use crate::refusal::Refusal;
+
+/// Where an operation stands; each state carries the facts it needs.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// An amendment is proposed and not approved yet.
+    AwaitingApproval,
+    /// The amendment was rejected.
+    Rejected {
+        /// Why.
+        reason: String,
+    },
+    /// A worker owns the attempt and has not marked it as sending: nothing can have been sent.
+    Acquired {
+        /// When the lease ends.
+        lease_expires_at: Timestamp,
+    },
+    /// The worker may have written at the destination.
+    Sending {
+        /// Since when a write is possible.
+        since: Timestamp,
+        /// When the lease ends.
+        lease_expires_at: Timestamp,
+    },
+    /// The lease ended before anything could be sent; may be begun again.
+    Released {
+        /// Since when.
+        since: Timestamp,
+    },
+    /// Proven not applied; may be begun again.
+    Failed {
+        /// Since when.
+        since: Timestamp,
+        /// The proof, in words.
+        reason: String,
+    },
+    /// May have been applied; never sent again before somebody knows.
+    Unknown {
+        /// Since when.
+        since: Timestamp,
+        /// Why it is uncertain.
+        reason: String,
+    },
+    /// Applied, once.
+    Confirmed {
+        /// Since when.
+        since: Timestamp,
+        /// The id under which the destination holds the record.
+        destination_reference: String,
+    },
+    /// Two truths contradict each other; a person decides.
+    Disputed {
+        /// Since when.
+        since: Timestamp,
+        /// What contradicts what.
+        reason: String,
+        /// The destination's record that the latest attempt reported, where it did.
+        destination_reference: Option<String>,
+    },
+}
+
+/// The name of a state, without its facts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateName {
+    /// See [`State::AwaitingApproval`].
+    AwaitingApproval,
+    /// See [`State::Rejected`].
+    Rejected,
+    /// See [`State::Acquired`].
+    Acquired,
+    /// See [`State::Sending`].
+    Sending,
+    /// See [`State::Released`].
+    Released,
+    /// See [`State::Failed`].
+    Failed,
+    /// See [`State::Unknown`].
+    Unknown,
+    /// See [`State::Confirmed`].
+    Confirmed,
+    /// See [`State::Disputed`].
+    Disputed,
+}
+
+impl StateName {
+    /// Every state, in the order in which people meet them.
+    pub const ALL: [Self; 9] = [
+        Self::AwaitingApproval,
+        Self::Rejected,
+        Self::Acquired,
+        Self::Sending,
+        Self::Released,
+        Self::Failed,
+        Self::Unknown,
+        Self::Confirmed,
+        Self::Disputed,
+    ];
+
+    /// The name in the store, the API and the URL.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AwaitingApproval => "awaiting_approval",
+            Self::Rejected => "rejected",
+            Self::Acquired => "acquired",
+            Self::Sending => "sending",
+            Self::Released => "released",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+            Self::Confirmed => "confirmed",
+            Self::Disputed => "disputed",
+        }
+    }
+
+    /// The state with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+impl State {
+    /// The name without the facts.
+    pub const fn name(&self) -> StateName {
+        match self {
+            Self::AwaitingApproval => StateName::AwaitingApproval,
+            Self::Rejected { .. } => StateName::Rejected,
+            Self::Acquired { .. } => StateName::Acquired,
+            Self::Sending { .. } => StateName::Sending,
+            Self::Released { .. } => StateName::Released,
+            Self::Failed { .. } => StateName::Failed,
+            Self::Unknown { .. } => StateName::Unknown,
+            Self::Confirmed { .. } => StateName::Confirmed,
+            Self::Disputed { .. } => StateName::Disputed,
+        }
+    }
+
+    /// The state of a first attempt: one-step workflows may write from the start.
+    pub const fn begun(at: Timestamp, lease_expires_at: Timestamp, two_step: bool) -> Self {
+        if two_step { Self::Acquired { lease_expires_at } } else { Self::Sending { since: at, lease_expires_at } }
+    }
+
+    /// When the lease ends, where one is held.
+    pub const fn lease_expires_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Acquired { lease_expires_at } | Self::Sending { lease_expires_at, .. } => Some(*lease_expires_at),
+            Self::AwaitingApproval
+            | Self::Rejected { .. }
+            | Self::Released { .. }
+            | Self::Failed { .. }
+            | Self::Unknown { .. }
+            | Self::Confirmed { .. }
+            | Self::Disputed { .. } => None,
+        }
+    }
+
+    /// Whether a lease was held and has ended.
+    pub fn lease_is_over(&self, now: Timestamp) -> bool {
+        self.lease_expires_at().is_some_and(|end| now >= end)
+    }
+
+    /// The record at the destination, where one is known.
+    pub fn destination_reference(&self) -> Option<&str> {
+        match self {
+            Self::Confirmed { destination_reference, .. } => Some(destination_reference),
+            Self::Disputed { destination_reference, .. } => destination_reference.as_deref(),
+            Self::AwaitingApproval
+            | Self::Rejected { .. }
+            | Self::Acquired { .. }
+            | Self::Sending { .. }
+            | Self::Released { .. }
+            | Self::Failed { .. }
+            | Self::Unknown { .. } => None,
+        }
+    }
+
+    /// Whether a person has to decide, or recovery to find out: the Unknown queue.
+    pub const fn is_uncertain(&self) -> bool {
+        matches!(self, Self::Unknown { .. } | Self::Disputed { .. })
+    }
+
+    /// The state after `event`: the one table of what may follow on what. An equal state means that nothing changes.
+    ///
+    /// # Errors
+    /// The refusal names both sides; a report that disagrees with a settled attempt is refused and kept as evidence by the caller.
+    pub fn after(&self, event: &Event) -> Result<Self, Refusal> {
+        match event {
+            Event::Begun { at, lease_expires_at, two_step } => match self {
+                Self::Released { .. } | Self::Failed { .. } => Ok(Self::begun(*at, *lease_expires_at, *two_step)),
+                Self::AwaitingApproval
+                | Self::Rejected { .. }
+                | Self::Acquired { .. }
+                | Self::Sending { .. }
+                | Self::Unknown { .. }
+                | Self::Confirmed { .. }
+                | Self::Disputed { .. } => Err(self.impossible("begun")),
+            },
+            Event::MarkedSending { at } => match self {
+                Self::Acquired { lease_expires_at } if at < lease_expires_at => {
+                    Ok(Self::Sending { since: *at, lease_expires_at: *lease_expires_at })
+                }
+                Self::Sending { lease_expires_at, .. } if at < lease_expires_at => Ok(self.clone()),
+                Self::AwaitingApproval | Self::Rejected { .. } => Err(self.impossible("marked as sending")),
+                Self::Acquired { .. }
+                | Self::Sending { .. }
+                | Self::Released { .. }
+                | Self::Failed { .. }
+                | Self::Unknown { .. }
+                | Self::Confirmed { .. }
+                | Self::Disputed { .. } => Err(Refusal::LeaseExpired),
+            },
+            Event::Extended { at, lease_expires_at: new_end } => match self {
+                Self::Acquired { lease_expires_at } if at < lease_expires_at => {
+                    Ok(Self::Acquired { lease_expires_at: *new_end })
+                }
+                Self::Sending { since, lease_expires_at } if at < lease_expires_at => {
+                    Ok(Self::Sending { since: *since, lease_expires_at: *new_end })
+                }
+                Self::AwaitingApproval | Self::Rejected { .. } => Err(self.impossible("extended")),
+                Self::Acquired { .. }
+                | Self::Sending { .. }
+                | Self::Released { .. }
+                | Self::Failed { .. }
+                | Self::Unknown { .. }
+                | Self::Confirmed { .. }
+                | Self::Disputed { .. } => Err(Refusal::LeaseExpired),
+            },
+            Event::LeaseExpired { at } => match self {
+                Self::Acquired { lease_expires_at } if at >= lease_expires_at => Ok(Self::Released { since: *at }),
+                Self::Sending { lease_expires_at, .. } if at >= lease_expires_at => {
+                    Ok(Self::Unknown { since: *at, reason: REASON_LEASE_EXPIRED.to_owned() })
+                }
+                Self::AwaitingApproval
+                | Self::Rejected { .. }
+                | Self::Acquired { .. }
+                | Self::Sending { .. }
+                | Self::Released { .. }
+                | Self::Failed { .. }
+                | Self::Unknown { .. }
+                | Self::Confirmed { .. }
+                | Self::Disputed { .. } => Err(self.impossible("expired")),
+            },
+            Event::Reported { at, outcome, standing } => match standing {
+                Standing::Latest => self.after_report(*at, outcome),
+                Standing::Earlier { attempt } => self.after_late_report(*at, outcome, *attempt),
+            },
+            Event::Resolved { at, resolution } => match self {
+                Self::Unknown { .. } | Self::Disputed { .. } => Ok(match resolution {
+                    Resolution::Confirmed { destination_reference } => {
+                        Self::Confirmed { since: *at, destination_reference: destination_reference.clone() }
+                    }
+                    Resolution::NotApplied { reason } => Self::Failed { since: *at, reason: reason.clone() },
+                }),
+                Self::AwaitingApproval
+                | Self::Rejected { .. }
+                | Self::Acquired { .. }
+                | Self::Sending { .. }
+                | Self::Released { .. }
+                | Self::Failed { .. }
+                | Self::Confirmed { .. } => Err(self.impossible("decided by a person")),
+            },
+        }
+    }
+
+    /// What the holder of the latest lease says.
+    fn after_report(&self, at: Timestamp, outcome: &Outcome) -> Result<Self, Refusal> {
+        match (self, outcome) {
+            (
+                Self::AwaitingApproval | Self::Rejected { .. },
+                Outcome::Confirmed { .. } | Outcome::Failed { .. } | Outcome::Unknown { .. },
+            ) => Err(self.impossible("reported on")),
+            (
+                Self::Acquired { .. } | Self::Sending { .. } | Self::Unknown { .. },
+                Outcome::Confirmed { destination_reference },
+            ) => Ok(Self::Confirmed { since: at, destination_reference: destination_reference.clone() }),
+            (Self::Acquired { .. } | Self::Sending { .. } | Self::Unknown { .. }, Outcome::Failed { reason }) => {
+                Ok(Self::Failed { since: at, reason: reason.clone() })
+            }
+            (Self::Acquired { .. } | Self::Sending { .. }, Outcome::Unknown { reason }) => {
+                Ok(Self::Unknown { since: at, reason: reason.clone() })
+            }
+            (Self::Unknown { .. }, Outcome::Unknown { .. }) => Ok(self.clone()),
+            (Self::Released { .. } | Self::Failed { .. }, Outcome::Confirmed { destination_reference }) => {
+                Ok(Self::Disputed {
+                    since: at,
+                    reason: format!(
+                        "held as {}, and its worker reported it confirmed as {destination_reference:?}",
+                        self.name().as_str()
+                    ),
+                    destination_reference: Some(destination_reference.clone()),
+                })
+            }
+            (Self::Released { .. } | Self::Failed { .. }, Outcome::Failed { .. }) => Ok(self.clone()),
+            (Self::Released { .. }, Outcome::Unknown { reason }) => Ok(Self::Disputed {
+                since: at,
+                reason: format!("released as never sent, and its worker reported that it may have been sent: {reason}"),
+                destination_reference: None,
+            }),
+            (Self::Failed { .. }, Outcome::Unknown { .. }) => Err(Refusal::OutcomeDisagrees { held: self.name() }),
+            (Self::Confirmed { destination_reference: held, .. }, Outcome::Confirmed { destination_reference }) => {
+                if held == destination_reference {
+                    return Ok(self.clone());
+                }
+                Ok(Self::Disputed {
+                    since: at,
+                    reason: format!(
+                        "confirmed as {held:?}, and then reported as {destination_reference:?}: there may be two records"
+                    ),
+                    destination_reference: Some(held.clone()),
+                })
+            }
+            (
+                Self::Disputed { since, reason, destination_reference: None },
+                Outcome::Confirmed { destination_reference },
+            ) => Ok(Self::Disputed {
+                since: *since,
+                reason: reason.clone(),
+                destination_reference: Some(destination_reference.clone()),
+            }),
+            (
+                Self::Disputed { destination_reference: Some(held), .. },
+                Outcome::Confirmed { destination_reference },
+            ) if held == destination_reference => Ok(self.clone()),
+            (Self::Disputed { .. }, Outcome::Confirmed { .. })
+            | (Self::Confirmed { .. } | Self::Disputed { .. }, Outcome::Failed { .. } | Outcome::Unknown { .. }) => {
+                Err(Refusal::OutcomeDisagrees { held: self.name() })
+            }
+        }
+    }
+
+    /// What the holder of an earlier lease says after a newer attempt was permitted.
+    fn after_late_report(&self, at: Timestamp, outcome: &Outcome, attempt: u32) -> Result<Self, Refusal> {
+        match (self, outcome) {
+            (
+                Self::AwaitingApproval | Self::Rejected { .. },
+                Outcome::Confirmed { .. } | Outcome::Failed { .. } | Outcome::Unknown { .. },
+            ) => Err(self.impossible("reported on")),
+            (Self::Confirmed { destination_reference: held, .. }, Outcome::Confirmed { destination_reference })
+                if held == destination_reference =>
+            {
+                Ok(self.clone())
+            }
+            (
+                Self::Acquired { .. }
+                | Self::Sending { .. }
+                | Self::Released { .. }
+                | Self::Failed { .. }
+                | Self::Unknown { .. }
+                | Self::Confirmed { .. },
+                Outcome::Confirmed { destination_reference },
+            ) => Ok(Self::Disputed {
+                since: at,
+                reason: format!(
+                    "attempt {attempt} reported {destination_reference:?} as confirmed after a newer attempt was permitted: there may be two records"
+                ),
+                destination_reference: self.destination_reference().map(ToOwned::to_owned),
+            }),
+            (Self::Disputed { .. }, Outcome::Confirmed { .. })
+            | (
+                Self::Acquired { .. }
+                | Self::Sending { .. }
+                | Self::Released { .. }
+                | Self::Failed { .. }
+                | Self::Unknown { .. }
+                | Self::Confirmed { .. }
+                | Self::Disputed { .. },
+                Outcome::Failed { .. } | Outcome::Unknown { .. },
+            ) => Ok(self.clone()),
+        }
+    }
+
+    fn impossible(&self, what: &'static str) -> Refusal {
+        Refusal::Impossible { state: self.name(), what: what.into() }
+    }
+}
+
+/// Why an operation is unknown whose worker was never heard of again.
+pub const REASON_LEASE_EXPIRED: &str = "the lease expired while the request may have been under way";

@@ -1,0 +1,259 @@
+//! What the guard asks of a database. Every method is atomic; the store never decides anything, so that two databases cannot drift
+//! apart on rules. Every write has been made durable when its method returns.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::clock::Timestamp;
+use crate::conflict::Conflict;
+use crate::decision::DecisionName;
+use crate::destination::Destination;
+use crate::evidence::Evidence;
+use crate::id::{ConflictId, OperationId, PersonId, TokenId};
+use crate::key::OperationKey;
+use crate::operation::Operation;
+use crate::person::Person;
+use crate::pointer::Pointer;
+use crate::queue::{Filter, Order, Page, PageRequest};
+use crate::refusal::StoreFault;
+use crate::summary::{Count, Waiting};
+use crate::token::{Reach, Token};
+use crate::trail::{ChainHash, Entry};
+use crate::workflow::Workflow;
+
+/// A new operation with everything that is kept with it.
+#[derive(Clone, Debug)]
+pub struct NewOperation {
+    /// The operation, version 1.
+    pub operation: Operation,
+    /// Its payload, compact JSON.
+    pub payload: String,
+    /// Its first trail entry.
+    pub entry: Entry,
+    /// What is counted for it.
+    pub counts: Vec<Count>,
+}
+
+/// What became of a new operation.
+#[derive(Clone, Debug)]
+pub enum Insertion {
+    /// It is stored.
+    Inserted,
+    /// The key was taken; this operation holds it.
+    Existing(Box<Operation>),
+}
+
+/// A change of an operation with everything that goes with it.
+#[derive(Clone, Debug)]
+pub struct Replacement {
+    /// The operation as it shall be; its `version` is one above the version that it replaces.
+    pub operation: Operation,
+    /// The trail entry of the change.
+    pub entry: Entry,
+    /// A conflict that is opened, with the payload that came (compact JSON).
+    pub conflict: Option<(Conflict, String)>,
+    /// Evidence that is added.
+    pub evidence: Option<Evidence>,
+    /// The destination's response that is kept (compact JSON).
+    pub response: Option<String>,
+    /// The revision that this operation, now confirmed, supersedes.
+    pub supersedes: Option<OperationId>,
+    /// What is counted for it.
+    pub counts: Vec<Count>,
+}
+
+/// What became of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replaced {
+    /// It is stored.
+    Replaced,
+    /// Somebody else moved first; nothing was stored.
+    Stale,
+}
+
+/// One arrival of a begin that was answered without a write: counted, and told in the operation's history.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Delivery {
+    /// The operation, where one exists.
+    pub operation: Option<OperationId>,
+    /// When it arrived.
+    pub at: Timestamp,
+    /// What it was answered.
+    pub decision: DecisionName,
+    /// The conflict that it hit.
+    pub conflict: Option<ConflictId>,
+    /// The worker, as it names itself.
+    pub worker: Option<String>,
+    /// The message that the worker acts on, as it names it.
+    pub delivery_id: Option<String>,
+    /// The request's id, as in the log.
+    pub request_id: Option<String>,
+    /// What is counted for it.
+    pub count: Count,
+}
+
+/// Operations and what belongs to them.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// The operation with this id.
+    async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
+
+    /// The operation with this key.
+    async fn operation_by_key(&self, key: &OperationKey) -> Result<Option<Operation>, StoreFault>;
+
+    /// Stores a new operation, its payload, its first entry and its counts, unless its key is taken.
+    async fn insert_if_absent(&self, new: NewOperation) -> Result<Insertion, StoreFault>;
+
+    /// Replaces an operation if it still has the version before, together with all that goes with the change. A conflict whose
+    /// operation and fingerprint are there already makes it stale too.
+    async fn replace(&self, replacement: Replacement) -> Result<Replaced, StoreFault>;
+
+    /// A page of operations within reach.
+    async fn operations(
+        &self,
+        reach: &Reach,
+        filter: &Filter,
+        order: Order,
+        page: &PageRequest,
+    ) -> Result<Page<Operation>, StoreFault>;
+
+    /// Operations whose lease ended at or before `now`, the longest ago first, at most `limit`.
+    async fn expired(&self, now: Timestamp, limit: u32) -> Result<Vec<Operation>, StoreFault>;
+
+    /// The entries of an operation behind `after`, oldest first, at most `limit`.
+    async fn entries(&self, operation: OperationId, after: u64, limit: u32) -> Result<Vec<Entry>, StoreFault>;
+
+    /// The payload of an operation, compact JSON; none when it was dropped.
+    async fn payload(&self, operation: OperationId) -> Result<Option<String>, StoreFault>;
+
+    /// The conflict of an operation with this fingerprint.
+    async fn conflict(
+        &self,
+        operation: OperationId,
+        fingerprint: &crate::fingerprint::Fingerprint,
+    ) -> Result<Option<Conflict>, StoreFault>;
+
+    /// The conflicts of an operation, newest first, at most `limit`.
+    async fn conflicts(&self, operation: OperationId, limit: u32) -> Result<Vec<Conflict>, StoreFault>;
+
+    /// The evidence of an operation, oldest first, at most `limit`.
+    async fn evidence(&self, operation: OperationId, limit: u32) -> Result<Vec<Evidence>, StoreFault>;
+
+    /// The deliveries of an operation that were told in its history, newest first, at most `limit`.
+    async fn deliveries(&self, operation: OperationId, limit: u32) -> Result<Vec<Delivery>, StoreFault>;
+
+    /// Takes note of a delivery. It is counted and told at most a second later, behind the answer: a crash may lose that second.
+    /// Raises the operation's duplicates prevented where the decision prevents one, and the hits of the conflict where it names one.
+    fn note_delivery(&self, delivery: Delivery);
+
+    /// The counts of hours from `from` (inclusive) to `to` (exclusive) within reach, summed over slots of writers.
+    async fn counts(&self, reach: &Reach, from: Timestamp, to: Timestamp) -> Result<Vec<Count>, StoreFault>;
+
+    /// What waits for a person within reach.
+    async fn waiting(&self, reach: &Reach) -> Result<Waiting, StoreFault>;
+}
+
+/// A workflow with the number of its definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionedWorkflow {
+    /// The number of this definition, from 1.
+    pub version: u32,
+    /// The definition.
+    pub workflow: Workflow,
+    /// Whether it was taken out of the configuration: nothing new is begun in it.
+    pub is_retired: bool,
+}
+
+/// Everything that is configured.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    /// Raised by every change.
+    pub epoch: u64,
+    /// The current workflows by name.
+    pub workflows: BTreeMap<String, Arc<VersionedWorkflow>>,
+    /// The volatile fields of every version that there was.
+    pub volatile: BTreeMap<(String, u32), Arc<[Pointer]>>,
+    /// The current destinations by name.
+    pub destinations: BTreeMap<String, Destination>,
+}
+
+/// What the administration does; each act is one trail entry of its chain.
+#[derive(Clone, Debug)]
+pub enum Act {
+    /// Stores a workflow's new definition (a new version), or takes it out.
+    PutWorkflow(Box<VersionedWorkflow>),
+    /// Stores a destination.
+    PutDestination(Box<Destination>),
+    /// Takes a destination out.
+    RemoveDestination(String),
+    /// Adds a person with the hash of a password; a taken address is [`Administered::Taken`].
+    AddPerson {
+        /// The person.
+        person: Person,
+        /// The hash of the password, in PHC form.
+        password_hash: String,
+        /// Only while there is nobody yet.
+        only_first: bool,
+    },
+    /// Adds a token with the SHA-256 of its secret; a taken name is [`Administered::Taken`].
+    AddToken {
+        /// The token.
+        token: Token,
+        /// The SHA-256 of its secret.
+        digest: [u8; 32],
+    },
+    /// Revokes a token.
+    RevokeToken {
+        /// The token.
+        id: TokenId,
+        /// Since when.
+        at: Timestamp,
+    },
+}
+
+/// What became of acts of the administration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Administered {
+    /// All are stored.
+    Done,
+    /// The chain has moved on; nothing was stored.
+    Stale,
+    /// A name is taken (or somebody was first); nothing was stored.
+    Taken,
+}
+
+/// People, tokens, workflows and destinations, with the chain of the administration.
+#[async_trait]
+pub trait Registry: Send + Sync {
+    /// Everything that is configured.
+    async fn catalogue(&self) -> Result<Catalogue, StoreFault>;
+
+    /// The catalogue's epoch alone: cheap.
+    async fn epoch(&self) -> Result<u64, StoreFault>;
+
+    /// The sequence and hash of the administration's last entry.
+    async fn administration_head(&self) -> Result<(u64, ChainHash), StoreFault>;
+
+    /// The entries of the administration behind `after`, oldest first, at most `limit`.
+    async fn administration_entries(&self, after: u64, limit: u32) -> Result<Vec<Entry>, StoreFault>;
+
+    /// Does all acts, each with its entry, or none; the first entry follows on the head that the caller saw. Raises the epoch.
+    async fn administer(&self, acts: Vec<(Act, Entry)>) -> Result<Administered, StoreFault>;
+
+    /// The token whose secret has this SHA-256, revoked ones too.
+    async fn token_by_digest(&self, digest: &[u8; 32]) -> Result<Option<Token>, StoreFault>;
+
+    /// Every token, newest first.
+    async fn tokens(&self) -> Result<Vec<Token>, StoreFault>;
+
+    /// The person who signs in with this address (in lower case), with the hash of the password.
+    async fn person_by_email(&self, email: &str) -> Result<Option<(Person, String)>, StoreFault>;
+
+    /// The person with this id.
+    async fn person(&self, id: PersonId) -> Result<Option<Person>, StoreFault>;
+
+    /// Everybody, by address.
+    async fn people(&self) -> Result<Vec<Person>, StoreFault>;
+}

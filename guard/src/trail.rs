@@ -1,0 +1,227 @@
+//! The append-only trail: every entry is chained to the one before it with SHA-256.
+//!
+//! Entries of one operation form one chain; entries about people, tokens and workflows form the chain of the administration.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use crate::actor::Actor;
+use crate::canonical::canonical;
+use crate::clock::{Timestamp, rfc3339};
+use crate::json::Json;
+use crate::number::Number;
+
+/// What an entry tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    /// An attempt was permitted.
+    Begun,
+    /// The worker marked its sending.
+    MarkedSending,
+    /// The lease was extended.
+    Extended,
+    /// The lease ended before anything could be sent.
+    Released,
+    /// The lease ended while a write was possible.
+    Expired,
+    /// A worker reported an outcome, and it counts.
+    Reported,
+    /// A worker reported an outcome that disagrees with what is held, or comes from an earlier attempt; it is kept as evidence.
+    ReportKept,
+    /// Another payload came under the same key.
+    ConflictOpened,
+    /// A person decided an uncertain outcome.
+    Resolved,
+    /// Administration: a workflow was made or changed.
+    WorkflowApplied,
+    /// Administration: a workflow was taken out of the configuration.
+    WorkflowRemoved,
+    /// Administration: a destination was made or changed.
+    DestinationApplied,
+    /// Administration: a destination was taken out of the configuration.
+    DestinationRemoved,
+    /// Administration: a person was added.
+    PersonAdded,
+    /// Administration: a token was made.
+    TokenCreated,
+    /// Administration: a token was revoked.
+    TokenRevoked,
+}
+
+impl EntryKind {
+    /// Every kind.
+    pub const ALL: [Self; 16] = [
+        Self::Begun,
+        Self::MarkedSending,
+        Self::Extended,
+        Self::Released,
+        Self::Expired,
+        Self::Reported,
+        Self::ReportKept,
+        Self::ConflictOpened,
+        Self::Resolved,
+        Self::WorkflowApplied,
+        Self::WorkflowRemoved,
+        Self::DestinationApplied,
+        Self::DestinationRemoved,
+        Self::PersonAdded,
+        Self::TokenCreated,
+        Self::TokenRevoked,
+    ];
+
+    /// The name in the store and the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::MarkedSending => "marked_sending",
+            Self::Extended => "extended",
+            Self::Released => "released",
+            Self::Expired => "expired",
+            Self::Reported => "reported",
+            Self::ReportKept => "report_kept",
+            Self::ConflictOpened => "conflict_opened",
+            Self::Resolved => "resolved",
+            Self::WorkflowApplied => "workflow_applied",
+            Self::WorkflowRemoved => "workflow_removed",
+            Self::DestinationApplied => "destination_applied",
+            Self::DestinationRemoved => "destination_removed",
+            Self::PersonAdded => "person_added",
+            Self::TokenCreated => "token_created",
+            Self::TokenRevoked => "token_revoked",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+/// A link of a chain: the SHA-256 of an entry and everything before it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ChainHash([u8; 32]);
+
+impl ChainHash {
+    /// What the first entry of a chain is chained to.
+    pub const START: Self = Self([0; 32]);
+
+    /// The hash with these bytes, as a store keeps it.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, as a store keeps them.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for ChainHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ChainHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl serde::Serialize for ChainHash {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for ChainHash {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        crate::fingerprint::parse_hex(&text)
+            .map(Self)
+            .ok_or_else(|| serde::de::Error::custom("a chain hash has 64 hexadecimal digits"))
+    }
+}
+
+/// One entry of the trail.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Entry {
+    /// Its place in its chain, from 1.
+    pub sequence: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// Who did it.
+    pub actor: Actor,
+    /// What it tells of.
+    pub kind: EntryKind,
+    /// The facts: an object. Bodies that may be forgotten are never in it, only their fingerprints.
+    pub detail: Json,
+    /// The hash of this entry and all before it.
+    pub hash: ChainHash,
+}
+
+impl Entry {
+    /// The entry that follows on `(sequence, previous)`.
+    pub fn following(previous: (u64, ChainHash), at: Timestamp, actor: Actor, kind: EntryKind, detail: Json) -> Self {
+        let (last_sequence, previous) = previous;
+        let mut entry = Self { sequence: last_sequence + 1, at, actor, kind, detail, hash: previous };
+        entry.hash = entry.hash_after(previous);
+        entry
+    }
+
+    /// The hash that this entry must have after `previous`: `SHA-256(previous ‖ canonical entry)`.
+    pub fn hash_after(&self, previous: ChainHash) -> ChainHash {
+        let text = |value: &str| Json::String(value.to_owned());
+        let sequence = i64::try_from(self.sequence).unwrap_or(i64::MAX);
+        let content = Json::Object(vec![
+            ("actor".to_owned(), text(&self.actor.to_string())),
+            ("at".to_owned(), text(&rfc3339(self.at))),
+            ("detail".to_owned(), self.detail.clone()),
+            ("kind".to_owned(), text(self.kind.as_str())),
+            ("sequence".to_owned(), Json::Number(Number::from_integer(sequence))),
+        ]);
+        let digest = Sha256::new().chain_update(previous.0).chain_update(canonical(&content, &[])).finalize();
+        ChainHash(digest.into())
+    }
+}
+
+/// Builds the detail of an entry from its facts, leaving out those that are absent.
+pub(crate) fn detail<const N: usize>(facts: [(&str, Option<Json>); N]) -> Json {
+    Json::Object(facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone;
+
+    use super::*;
+
+    fn entry(previous: (u64, ChainHash), reason: &str) -> Entry {
+        let at = chrono::Utc.timestamp_millis_opt(1_700_000_000_123).unwrap();
+        let detail = detail([("reason", Some(Json::String(reason.to_owned()))), ("absent", None)]);
+        Entry::following(previous, at, Actor::Sweeper, EntryKind::Expired, detail)
+    }
+
+    #[test]
+    fn an_altered_entry_no_longer_fits_its_hash() {
+        let first = entry((0, ChainHash::START), "a");
+        let second = entry((first.sequence, first.hash), "b");
+        assert_eq!(second.sequence, 2);
+        assert_eq!(second.hash, second.hash_after(first.hash));
+        let altered = Entry { detail: detail([("reason", Some(Json::String("c".to_owned())))]), ..second.clone() };
+        assert_ne!(altered.hash_after(first.hash), second.hash);
+        assert_ne!(second.hash_after(ChainHash::START), second.hash, "and it cannot be moved");
+    }
+
+    #[test]
+    fn the_hash_follows_the_documented_text() {
+        let first = entry((0, ChainHash::START), "a");
+        let mut text = vec![0; 32];
+        text.extend_from_slice(
+            br#"{"actor":"system:sweeper","at":"2023-11-14T22:13:20.123Z","detail":{"reason":"a"},"kind":"expired","sequence":1}"#,
+        );
+        assert_eq!(first.hash.as_bytes()[..], Sha256::digest(&text)[..]);
+    }
+}

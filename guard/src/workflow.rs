@@ -1,0 +1,329 @@
+//! Workflows and their rules, as the configuration file writes them.
+
+use crate::key::{ACTION_DEFAULT, KeyPart, OperationKey};
+use crate::pointer::Pointer;
+
+/// The lease for a workflow that names none, in seconds.
+pub const LEASE_SECONDS_DEFAULT: u32 = 60;
+
+/// The longest lease for a workflow that names none, in seconds.
+pub const MAX_LEASE_SECONDS_DEFAULT: u32 = 3_600;
+
+/// No workflow may set a longer lease, in seconds.
+pub const LEASE_SECONDS_MAX: u32 = 7 * 24 * 3_600;
+
+/// A workflow lists at most this many volatile fields.
+pub const VOLATILE_FIELDS_MAX: usize = 100;
+
+/// A title or a description has at most this many characters.
+pub const SENTENCE_CHARACTERS_MAX: usize = 300;
+
+/// One kind of effect that automations create in one destination.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workflow {
+    /// Its name, a key part.
+    pub name: KeyPart,
+    /// Its name for people; the name where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The sentence shown to people, with `{document}`, `{company}`, `{source_system}`, `{action}`, `{revision}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The actions that may be begun.
+    #[serde(default = "actions_default")]
+    pub actions: Vec<KeyPart>,
+    /// The destination's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destination: Option<String>,
+    /// How long a lease lasts for which nothing else is asked, in seconds.
+    #[serde(default = "lease_seconds_default")]
+    pub lease_seconds: u32,
+    /// The longest lease, in seconds.
+    #[serde(default = "max_lease_seconds_default")]
+    pub max_lease_seconds: u32,
+    /// Whether workers mark the moment before they send.
+    #[serde(default)]
+    pub two_step: bool,
+    /// The places left out of the fingerprint.
+    #[serde(default)]
+    pub volatile: Vec<Pointer>,
+    /// Where the amount stands in a payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amount: Option<Pointer>,
+    /// Where its currency stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<Pointer>,
+    /// What must agree between a payload and the destination's record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key_fields: Vec<KeyField>,
+    /// What may be forgotten, and when.
+    #[serde(default)]
+    pub retention: Retention,
+    /// What may be amended, and how.
+    #[serde(default)]
+    pub amendment: AmendmentRules,
+}
+
+/// A field that must agree between a payload and the destination's record.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyField {
+    /// Where it stands in the payload.
+    pub payload: Pointer,
+    /// Where it stands in the record (RFC 9535).
+    pub record: String,
+    /// How the two are compared.
+    #[serde(default)]
+    pub compare: Comparison,
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Comparison {
+    /// Byte for byte.
+    #[default]
+    Exact,
+    /// As decimal numbers.
+    Decimal,
+    /// As dates.
+    Date,
+    /// As text, with case and white space folded.
+    Text,
+}
+
+/// What may be forgotten, and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Retention {
+    /// Bodies are kept this many days; keys, fingerprints and outcomes stay. Left out: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload_days: Option<u32>,
+}
+
+/// How a confirmed record is corrected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Correction {
+    /// Changed in place.
+    Amend,
+    /// Replaced by a new record.
+    Replace,
+    /// Reversed, then posted anew.
+    ReverseAndRepost,
+    /// Not corrected.
+    #[default]
+    Forbid,
+}
+
+/// What may be amended, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AmendmentRules {
+    /// The places that may change, with all below them; empty: nothing may.
+    #[serde(default)]
+    pub amendable: Vec<Pointer>,
+    /// The correction before reconciliation.
+    #[serde(default)]
+    pub before_reconciliation: Correction,
+    /// The correction after it.
+    #[serde(default)]
+    pub after_reconciliation: Correction,
+    /// Above this amount two people approve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_approval_over: Option<String>,
+}
+
+fn actions_default() -> Vec<KeyPart> {
+    KeyPart::new(ACTION_DEFAULT).into_iter().collect()
+}
+
+const fn lease_seconds_default() -> u32 {
+    LEASE_SECONDS_DEFAULT
+}
+
+const fn max_lease_seconds_default() -> u32 {
+    MAX_LEASE_SECONDS_DEFAULT
+}
+
+/// A rule of a definition that contradicts another or a limit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {message}")]
+pub struct DefinitionFault {
+    /// The key, as the configuration file writes it.
+    pub key: &'static str,
+    /// What is wrong and how to mend it.
+    pub message: String,
+}
+
+impl DefinitionFault {
+    /// The fault of a key.
+    pub fn new(key: &'static str, message: impl Into<String>) -> Self {
+        Self { key, message: message.into() }
+    }
+}
+
+impl Workflow {
+    /// A workflow with this name and everything else left out.
+    pub fn named(name: KeyPart) -> Self {
+        Self {
+            name,
+            title: None,
+            description: None,
+            actions: actions_default(),
+            destination: None,
+            lease_seconds: LEASE_SECONDS_DEFAULT,
+            max_lease_seconds: MAX_LEASE_SECONDS_DEFAULT,
+            two_step: false,
+            volatile: Vec::new(),
+            amount: None,
+            currency: None,
+            key_fields: Vec::new(),
+            retention: Retention::default(),
+            amendment: AmendmentRules::default(),
+        }
+    }
+
+    /// Checks what the shape alone cannot say.
+    ///
+    /// # Errors
+    /// The first key that contradicts a limit or another key.
+    pub fn validate(&self) -> Result<(), DefinitionFault> {
+        let fault = |key, message: &str| Err(DefinitionFault::new(key, message));
+        if self.actions.is_empty() {
+            return fault("actions", "is empty; name at least one, for example [\"create\"]");
+        }
+        if self.lease_seconds == 0 {
+            return fault("lease_seconds", "is 0; a lease lasts at least one second");
+        }
+        if self.max_lease_seconds > LEASE_SECONDS_MAX {
+            return fault("max_lease_seconds", "is over 604800 (seven days)");
+        }
+        if self.lease_seconds > self.max_lease_seconds {
+            return fault("lease_seconds", "is over max_lease_seconds");
+        }
+        if self.amount.is_some() != self.currency.is_some() {
+            return fault("amount", "and currency go together; an amount without its currency says nothing");
+        }
+        if self.volatile.len() > VOLATILE_FIELDS_MAX {
+            return fault("volatile", "lists over 100 places");
+        }
+        if self.volatile.iter().any(|pointer| pointer.tokens().is_empty()) {
+            return fault("volatile", "names the whole payload (\"\"); nothing would be left to compare");
+        }
+        let volatile_covers = |place: &Pointer| self.volatile.iter().any(|pointer| pointer.covers(place));
+        if self.amount.as_ref().is_some_and(volatile_covers) {
+            return fault("volatile", "covers the amount: a changed amount would pass as a repetition");
+        }
+        if self.key_fields.iter().any(|field| volatile_covers(&field.payload)) {
+            return fault("volatile", "covers a key field: a changed key field would pass as a repetition");
+        }
+        let sentences = [("title", &self.title), ("description", &self.description)];
+        for (key, sentence) in sentences {
+            if sentence.as_ref().is_some_and(|sentence| sentence.chars().count() > SENTENCE_CHARACTERS_MAX) {
+                return fault(key, "has over 300 characters");
+            }
+        }
+        Ok(())
+    }
+
+    /// The name for people.
+    pub fn title(&self) -> &str {
+        self.title.as_deref().unwrap_or(self.name.as_str())
+    }
+
+    /// The plain sentence that tells what an operation is.
+    pub fn sentence(&self, key: &OperationKey) -> String {
+        sentence(self.description.as_deref(), key)
+    }
+
+    /// The lease that a caller gets, in seconds.
+    ///
+    /// # Errors
+    /// What it asks for is beyond the workflow's bound.
+    pub fn lease_seconds(&self, asked: Option<u32>) -> Result<u32, String> {
+        match asked {
+            None => Ok(self.lease_seconds),
+            Some(seconds) if (1..=self.max_lease_seconds).contains(&seconds) => Ok(seconds),
+            Some(seconds) => Err(format!("is {seconds}; this workflow allows 1 to {} seconds", self.max_lease_seconds)),
+        }
+    }
+}
+
+/// The plain sentence of an operation, from its workflow's description where there is one.
+pub fn sentence(description: Option<&str>, key: &OperationKey) -> String {
+    let template = description.unwrap_or("{action} {document} in {company}");
+    let mut text = String::with_capacity(template.len() + 32);
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        text.push_str(before);
+        let (value, after) = match after.split_once('}') {
+            Some(("document", after)) => (key.document.as_str().to_owned(), after),
+            Some(("company", after)) => (key.company.as_str().to_owned(), after),
+            Some(("source_system", after)) => (key.source_system.as_str().to_owned(), after),
+            Some(("action", after)) => (key.action.as_str().to_owned(), after),
+            Some(("workflow", after)) => (key.workflow.as_str().to_owned(), after),
+            Some(("revision", after)) => (key.revision.to_string(), after),
+            Some(_) | None => ("{".to_owned(), after),
+        };
+        text.push_str(&value);
+        rest = after;
+    }
+    text.push_str(rest);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workflow() -> Workflow {
+        Workflow::named(KeyPart::new("handoff").unwrap())
+    }
+
+    #[test]
+    fn the_sentence_is_filled_once() {
+        let key = OperationKey {
+            workflow: KeyPart::new("handoff").unwrap(),
+            company: KeyPart::new("{document}").unwrap(),
+            source_system: KeyPart::new("shop").unwrap(),
+            document: KeyPart::new("812").unwrap(),
+            action: KeyPart::new("create").unwrap(),
+            revision: 1,
+        };
+        assert_eq!(sentence(Some("create {document} in {company} {x} {"), &key), "create 812 in {document} {x} {");
+        assert_eq!(sentence(None, &key), "create 812 in {document}");
+    }
+
+    #[test]
+    fn contradictions_are_named() {
+        let fault = |change: &dyn Fn(&mut Workflow)| {
+            let mut workflow = workflow();
+            change(&mut workflow);
+            workflow.validate().unwrap_err().key
+        };
+        assert_eq!(fault(&|workflow| workflow.lease_seconds = 4_000), "lease_seconds");
+        assert_eq!(fault(&|workflow| workflow.amount = Some("/amount".parse().unwrap())), "amount");
+        assert_eq!(fault(&|workflow| workflow.volatile = vec!["".parse().unwrap()]), "volatile");
+        assert_eq!(fault(&|workflow| workflow.actions.clear()), "actions");
+        assert_eq!(workflow().validate(), Ok(()));
+    }
+
+    #[test]
+    fn volatile_must_not_hide_money() {
+        let mut workflow = workflow();
+        workflow.amount = Some("/total/amount".parse().unwrap());
+        workflow.currency = Some("/currency".parse().unwrap());
+        workflow.volatile = vec!["/total".parse().unwrap()];
+        assert_eq!(workflow.validate().unwrap_err().key, "volatile");
+    }
+
+    #[test]
+    fn a_lease_stays_in_bounds() {
+        assert_eq!(workflow().lease_seconds(None), Ok(60));
+        assert_eq!(workflow().lease_seconds(Some(3_600)), Ok(3_600));
+        assert!(workflow().lease_seconds(Some(3_601)).is_err());
+        assert!(workflow().lease_seconds(Some(0)).is_err());
+    }
+}
