@@ -13,9 +13,14 @@ pub use app::App;
 pub use shell::{SiteFiles, shell};
 
 /// Takes over the page that the server rendered; called by the script in its head.
+///
+/// `data-hydrated` on the document tells the style that keys and live rows work from here on.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
     console_error_panic_hook::set_once();
     leptos::mount::hydrate_body(App);
+    let root = leptos::prelude::document().document_element();
+    // Only an element that is gone could refuse the attribute.
+    let _ = root.map(|root| root.set_attribute("data-hydrated", "true"));
 }
