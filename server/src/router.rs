@@ -6,7 +6,5 @@ use crate::{desk, site};
 
 /// Every path that this server answers.
 pub fn router() -> Router {
-    Router::new()
-        .route("/pkg/{*file}", get(site::serve))
-        .merge(desk::routes())
+    Router::new().route("/pkg/{*file}", get(site::serve)).merge(desk::routes())
 }

@@ -10,10 +10,7 @@ use axum::{
     extract::Path,
     http::{
         HeaderMap, HeaderValue, StatusCode,
-        header::{
-            ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
-            VARY,
-        },
+        header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY},
     },
     response::{IntoResponse, Response},
 };
@@ -41,10 +38,7 @@ const TWINS: [(&str, &str); 2] = [("br", "br"), ("gzip", "gz")];
 /// Where each file of the site is served; empty where no site was built.
 #[must_use]
 pub fn files() -> SiteFiles {
-    Site::get(MANIFEST)
-        .and_then(|list| serde_json::from_slice(&list.data).ok())
-        .map(SiteFiles::new)
-        .unwrap_or_default()
+    Site::get(MANIFEST).and_then(|list| serde_json::from_slice(&list.data).ok()).map(SiteFiles::new).unwrap_or_default()
 }
 
 /// `GET /pkg/{file}`: a file of the site in the best coding that the caller takes.
@@ -61,9 +55,7 @@ pub async fn serve(Path(file): Path<String>, request: HeaderMap) -> Response {
     let mut headers = HeaderMap::new();
     headers.insert(CACHE_CONTROL, FOR_EVER);
     headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-    let known = request
-        .get(IF_NONE_MATCH)
-        .is_some_and(|known| is_known(known, &tag));
+    let known = request.get(IF_NONE_MATCH).is_some_and(|known| is_known(known, &tag));
     headers.extend(HeaderValue::try_from(tag).ok().map(|tag| (ETAG, tag)));
     if known {
         return (StatusCode::NOT_MODIFIED, headers).into_response();
@@ -71,9 +63,7 @@ pub async fn serve(Path(file): Path<String>, request: HeaderMap) -> Response {
     if let Some(coding) = coding {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
     }
-    let kind = mime_guess::from_path(&file)
-        .first_raw()
-        .unwrap_or("application/octet-stream");
+    let kind = mime_guess::from_path(&file).first_raw().unwrap_or("application/octet-stream");
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     let body = match content.data {
         Cow::Borrowed(embedded) => Bytes::from_static(embedded),
@@ -83,19 +73,12 @@ pub async fn serve(Path(file): Path<String>, request: HeaderMap) -> Response {
 }
 
 /// The file or the twin of it that the caller takes.
-fn find(
-    file: &str,
-    accepted: Option<&HeaderValue>,
-) -> Option<(EmbeddedFile, Option<&'static str>)> {
-    let accepted = accepted
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
+fn find(file: &str, accepted: Option<&HeaderValue>) -> Option<(EmbeddedFile, Option<&'static str>)> {
+    let accepted = accepted.and_then(|value| value.to_str().ok()).unwrap_or_default();
     TWINS
         .into_iter()
         .filter(|(coding, _)| accepts(accepted, coding))
-        .find_map(|(coding, suffix)| {
-            Some((Site::get(&format!("pkg/{file}.{suffix}"))?, Some(coding)))
-        })
+        .find_map(|(coding, suffix)| Some((Site::get(&format!("pkg/{file}.{suffix}"))?, Some(coding))))
         .or_else(|| Some((Site::get(&format!("pkg/{file}"))?, None)))
 }
 
@@ -103,13 +86,9 @@ fn find(
 fn accepts(header: &str, coding: &str) -> bool {
     header.split(',').any(|choice| {
         let mut parts = choice.split(';').map(str::trim);
-        parts
-            .next()
-            .is_some_and(|name| name.eq_ignore_ascii_case(coding))
+        parts.next().is_some_and(|name| name.eq_ignore_ascii_case(coding))
             && !parts.any(|weight| {
-                weight
-                    .strip_prefix("q=")
-                    .is_some_and(|weight| weight.parse::<f32>().is_ok_and(|weight| weight == 0.0))
+                weight.strip_prefix("q=").is_some_and(|weight| weight.parse::<f32>().is_ok_and(|weight| weight == 0.0))
             })
     })
 }
@@ -117,10 +96,7 @@ fn accepts(header: &str, coding: &str) -> bool {
 /// Whether an `If-None-Match` names the tag or any.
 fn is_known(header: &HeaderValue, tag: &str) -> bool {
     header.to_str().is_ok_and(|known| {
-        known
-            .split(',')
-            .map(|known| known.trim().trim_start_matches("W/"))
-            .any(|known| known == tag || known == "*")
+        known.split(',').map(|known| known.trim().trim_start_matches("W/")).any(|known| known == tag || known == "*")
     })
 }
 
@@ -141,10 +117,7 @@ mod tests {
     #[test]
     fn a_tag_is_known_alone_in_a_list_weak_or_as_any() {
         for header in ["\"a\"", "\"b\", \"a\"", "W/\"a\"", "*"] {
-            assert!(
-                is_known(&HeaderValue::from_static(header), "\"a\""),
-                "{header}"
-            );
+            assert!(is_known(&HeaderValue::from_static(header), "\"a\""), "{header}");
         }
         assert!(!is_known(&HeaderValue::from_static("\"b\""), "\"a\""));
     }

@@ -27,10 +27,7 @@ pub(crate) fn bind(compiled: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     files.insert(format!("{NAME}.js"), output.js().as_bytes().to_vec());
     for (crate_name, scripts) in output.snippets() {
         for (number, script) in scripts.iter().enumerate() {
-            files.insert(
-                format!("snippets/{crate_name}/inline{number}.js"),
-                script.as_bytes().to_vec(),
-            );
+            files.insert(format!("snippets/{crate_name}/inline{number}.js"), script.as_bytes().to_vec());
         }
     }
     for (path, script) in output.local_modules() {

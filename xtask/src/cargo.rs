@@ -18,14 +18,8 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// Asks cargo.
     pub(crate) fn find() -> Result<Self> {
-        let metadata = MetadataCommand::new()
-            .no_deps()
-            .exec()
-            .context("cargo metadata")?;
-        Ok(Self {
-            root: metadata.workspace_root.into(),
-            target: metadata.target_directory.into(),
-        })
+        let metadata = MetadataCommand::new().no_deps().exec().context("cargo metadata")?;
+        Ok(Self { root: metadata.workspace_root.into(), target: metadata.target_directory.into() })
     }
 
     /// Compiles the browser's half of the desk and returns where its WebAssembly lies.
@@ -50,12 +44,7 @@ impl Workspace {
 
     /// Compiles the release binary around the site. The stamp makes cargo compile it again when the site is another one.
     pub(crate) fn build_server(&self, site: &Stamp) -> Result<()> {
-        let mut build = self.command(&[
-            "build",
-            "--package=onceover-server",
-            "--bin=onceover",
-            "--release",
-        ]);
+        let mut build = self.command(&["build", "--package=onceover-server", "--bin=onceover", "--release"]);
         run(build.env("ONCEOVER_SITE_STAMP", site.as_str()))
     }
 
@@ -65,10 +54,7 @@ impl Workspace {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command
-            .args(arguments)
-            .arg("--locked")
-            .current_dir(&self.root);
+        command.args(arguments).arg("--locked").current_dir(&self.root);
         command
     }
 }

@@ -26,11 +26,8 @@ pub(crate) fn twins(content: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
 
 /// Compresses with brotli as hard as it can.
 pub(crate) fn brotli(content: &[u8]) -> Result<Vec<u8>> {
-    let parameters = BrotliEncoderParams {
-        quality: BROTLI_QUALITY,
-        lgwin: BROTLI_WINDOW_BITS,
-        ..BrotliEncoderParams::default()
-    };
+    let parameters =
+        BrotliEncoderParams { quality: BROTLI_QUALITY, lgwin: BROTLI_WINDOW_BITS, ..BrotliEncoderParams::default() };
     let mut twin = Vec::new();
     brotli::BrotliCompress(&mut &*content, &mut twin, &parameters)?;
     Ok(twin)

@@ -14,11 +14,7 @@ use clap::{Parser, Subcommand};
 use crate::{cargo::Workspace, site::Profile};
 
 #[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    about = "Builds Onceover",
-    disable_help_subcommand = true
-)]
+#[command(name = "cargo xtask", about = "Builds Onceover", disable_help_subcommand = true)]
 struct Arguments {
     #[command(subcommand)]
     task: Task,
@@ -59,10 +55,7 @@ fn run(task: &Task) -> Result<()> {
 }
 
 /// Tells whoever waits for the build; standard output stays free for what a task produces.
-#[allow(
-    clippy::print_stderr,
-    reason = "a build tool speaks through standard error"
-)]
+#[allow(clippy::print_stderr, reason = "a build tool speaks through standard error")]
 fn say(line: &str) {
     eprintln!("{line}");
 }

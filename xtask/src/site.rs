@@ -100,10 +100,7 @@ impl Site {
 
     /// Adds files that name each other: they keep their names, and their folder takes the hash of them all.
     fn add_folder(&mut self, files: BTreeMap<String, Vec<u8>>) {
-        let parts: Vec<_> = files
-            .iter()
-            .map(|(name, content)| (name.as_str(), content.as_slice()))
-            .collect();
+        let parts: Vec<_> = files.iter().map(|(name, content)| (name.as_str(), content.as_slice())).collect();
         let folder = stamp(&parts).0.split_off(64 - HASH_DIGITS);
         for (name, content) in files {
             self.insert(&name, format!("pkg/{folder}/{name}"), content);
@@ -117,11 +114,9 @@ impl Site {
 
     /// Puts the URL path of a file that was added before in the place of each `url("its name")`.
     fn link(&self, sheet: &str) -> String {
-        self.paths
-            .iter()
-            .fold(sheet.to_owned(), |sheet, (name, path)| {
-                sheet.replace(&format!("url(\"{name}\")"), &format!("url(\"{path}\")"))
-            })
+        self.paths.iter().fold(sheet.to_owned(), |sheet, (name, path)| {
+            sheet.replace(&format!("url(\"{name}\")"), &format!("url(\"{path}\")"))
+        })
     }
 
     /// Writes the site beside the old one and then takes its place, so that a server which reads the folder never sees half.
@@ -131,17 +126,11 @@ impl Site {
         for (path, content) in &self.files {
             let path = fresh.join(path);
             for (suffix, twin) in compression::twins(content)? {
-                write(
-                    &PathBuf::from(format!("{}.{suffix}", path.display())),
-                    &twin,
-                )?;
+                write(&PathBuf::from(format!("{}.{suffix}", path.display())), &twin)?;
             }
             write(&path, content)?;
         }
-        write(
-            &fresh.join(MANIFEST),
-            &serde_json::to_vec_pretty(&self.paths)?,
-        )?;
+        write(&fresh.join(MANIFEST), &serde_json::to_vec_pretty(&self.paths)?)?;
         write(&fresh.join(STAMP), stamp.0.as_bytes())?;
         remove(folder)?;
         fs::rename(&fresh, folder).with_context(|| folder.display().to_string())
@@ -153,10 +142,7 @@ fn weigh(half: &BTreeMap<String, Vec<u8>>) -> Result<usize> {
     let mut weight = 0;
     for (name, content) in half {
         let compressed = compression::brotli(content)?.len();
-        say(&format!(
-            "{name}: {} bytes, {compressed} with brotli",
-            content.len()
-        ));
+        say(&format!("{name}: {} bytes, {compressed} with brotli", content.len()));
         weight += compressed;
     }
     Ok(weight)

@@ -16,15 +16,9 @@ pub(crate) fn bundle(folder: &Path) -> Result<String> {
     for line in read(folder, MAIN)?.lines() {
         match import(line) {
             Some(name) => {
-                ensure!(
-                    imported.insert(name.to_owned()),
-                    "{MAIN} imports {name} twice"
-                );
+                ensure!(imported.insert(name.to_owned()), "{MAIN} imports {name} twice");
                 let part = read(folder, name)?;
-                ensure!(
-                    !part.lines().any(|line| import(line).is_some()),
-                    "{name}: only {MAIN} may import"
-                );
+                ensure!(!part.lines().any(|line| import(line).is_some()), "{name}: only {MAIN} may import");
                 sheet.push_str(&part);
             }
             None => sheet.push_str(line),

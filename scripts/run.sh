@@ -1,0 +1,16 @@
+#!/bin/sh
+# Builds the release binary and serves the desk on SQLite in ./data: `make run`.
+#
+#   ONCEOVER_LISTEN     where (default 127.0.0.1:8080)
+#   ONCEOVER_DATABASE   on what (default sqlite://data/onceover.db)
+set -eu
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh build
+cargo xtask build
+
+# What is inside is nobody else's to read.
+(umask 077 && mkdir -p data)
+export ONCEOVER_LISTEN="${ONCEOVER_LISTEN:-127.0.0.1:8080}"
+export ONCEOVER_DATABASE="${ONCEOVER_DATABASE:-sqlite://data/onceover.db}"
+exec "${CARGO_TARGET_DIR:-target}/release/onceover" serve
