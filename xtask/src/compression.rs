@@ -38,3 +38,34 @@ fn gzip(content: &[u8]) -> Result<Vec<u8>> {
     encoder.write_all(content)?;
     Ok(encoder.finish()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    #[test]
+    fn twins_hold_what_the_file_holds() {
+        let content = b"the same words, ".repeat(100);
+        let twins = twins(&content).unwrap();
+        let [("br", brotli), ("gz", gzip)] = &twins[..] else { panic!("{twins:?}") };
+
+        let mut plain = Vec::new();
+        brotli::BrotliDecompress(&mut &brotli[..], &mut plain).unwrap();
+        assert_eq!(plain, content);
+
+        plain.clear();
+        flate2::read::GzDecoder::new(&gzip[..]).read_to_end(&mut plain).unwrap();
+        assert_eq!(plain, content);
+    }
+
+    #[test]
+    fn what_gains_nothing_has_no_twin() {
+        assert_eq!(twins(&b"a".repeat(SMALLEST_BYTES - 1)).unwrap(), []);
+        let noise: Vec<u8> = (0_u64..4096).flat_map(|n| Sha256::digest(n.to_be_bytes())).collect();
+        assert_eq!(twins(&noise).unwrap(), []);
+    }
+}

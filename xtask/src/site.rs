@@ -203,3 +203,53 @@ fn remove(folder: &Path) -> Result<()> {
         Ok(()) | Err(_) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_follows_the_content_and_the_style_follows_the_name() {
+        let mut site = Site::default();
+        site.add("fonts/plain.woff2", b"one".to_vec());
+        let old = site.paths["fonts/plain.woff2"].clone();
+        assert!(old.starts_with("/pkg/fonts/plain.") && old.ends_with(".woff2"), "{old}");
+        assert_eq!(
+            site.link("src: url(\"fonts/plain.woff2\"), url(\"other\")"),
+            format!("src: url(\"{old}\"), url(\"other\")")
+        );
+
+        site.add("fonts/plain.woff2", b"two".to_vec());
+        assert_ne!(site.paths["fonts/plain.woff2"], old);
+    }
+
+    #[test]
+    fn files_that_name_each_other_move_together() {
+        let folder = |script: &[u8]| {
+            let mut site = Site::default();
+            site.add_folder(BTreeMap::from([
+                ("a.js".to_owned(), script.to_vec()),
+                ("snippets/b.js".to_owned(), b"b".to_vec()),
+            ]));
+            (site.paths["a.js"].clone(), site.paths["snippets/b.js"].clone())
+        };
+        let (script, snippet) = folder(b"a");
+        let parent = script.strip_suffix("/a.js").unwrap();
+        assert_eq!(snippet, format!("{parent}/snippets/b.js"));
+        assert_ne!(folder(b"changed").1, snippet);
+    }
+
+    #[test]
+    fn a_site_takes_the_place_of_the_one_before_it() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("site");
+        for content in ["first", "second"] {
+            let mut site = Site::default();
+            site.add("note.txt", content.into());
+            site.write(&folder, &Stamp(content.to_owned())).unwrap();
+            assert_eq!(fs::read_to_string(folder.join(STAMP)).unwrap(), content);
+            // The note, the list and the stamp; nothing of the old site.
+            assert_eq!(read_tree(root.path()).unwrap().len(), 3);
+        }
+    }
+}

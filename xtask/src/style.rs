@@ -43,3 +43,39 @@ fn read(folder: &Path, name: &str) -> Result<String> {
     let path = folder.join(name);
     fs::read_to_string(&path).with_context(|| path.display().to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(sheets: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in sheets {
+            fs::write(folder.path().join(name), content).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn sheets_take_the_place_of_their_imports_in_order() {
+        let folder = folder(&[
+            ("main.css", "/* all */\n@import \"b.css\";\n@import \"a.css\";\n"),
+            ("a.css", "a{}"),
+            ("b.css", "b{}"),
+        ]);
+        assert_eq!(bundle(folder.path()).unwrap(), "/* all */\nb{}\na{}\n");
+    }
+
+    #[test]
+    fn a_sheet_that_is_forgotten_doubled_missing_or_nested_is_named() {
+        for (sheets, complaint) in [
+            (vec![("main.css", ""), ("a.css", "")], "style/a.css is not imported"),
+            (vec![("main.css", "@import \"a.css\";\n@import \"a.css\";"), ("a.css", "")], "imports a.css twice"),
+            (vec![("main.css", "@import \"a.css\";")], "a.css"),
+            (vec![("main.css", "@import \"a.css\";"), ("a.css", "@import \"main.css\";")], "a.css: only main.css"),
+        ] {
+            let error = bundle(folder(&sheets).path()).unwrap_err();
+            assert!(format!("{error:#}").contains(complaint), "{error:#}");
+        }
+    }
+}
