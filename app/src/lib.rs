@@ -4,6 +4,9 @@
 //! keys, live rows and inline results. Every page works without the second half.
 
 mod app;
+#[cfg(feature = "ssr")]
+pub mod context;
+pub mod failure;
 mod pages;
 #[cfg(feature = "ssr")]
 mod shell;

@@ -1,0 +1,60 @@
+//! What the server provides to a request of the desk: pages and server functions take it from the context.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use guard::{person::Person, service::Guard};
+use leptos::prelude::use_context;
+
+use crate::failure::Failure;
+
+/// One visit of the desk: who asks, and what may be asked. The server provides it for each request with `provide_context`.
+#[derive(Clone)]
+pub struct Visit {
+    /// The one that decides.
+    pub guard: Guard,
+    /// Who is signed in.
+    pub person: Option<Person>,
+    /// Messages that outlive a redirect.
+    pub flash: Arc<dyn Flash>,
+    /// Makes hashes of passwords.
+    pub passwords: Arc<dyn Passwords>,
+}
+
+/// One-time messages over a redirect; they live in the session of the one who asks.
+#[async_trait]
+pub trait Flash: Send + Sync {
+    /// Keeps a message until it is taken; one of the same name is replaced. A message that cannot be kept is lost, and logged.
+    async fn put(&self, name: &str, value: String);
+
+    /// Takes a message out.
+    async fn take(&self, name: &str) -> Option<String>;
+}
+
+/// Makes hashes of passwords, slowly on purpose; how many at a time is bounded.
+#[async_trait]
+pub trait Passwords: Send + Sync {
+    /// The hash in PHC form.
+    ///
+    /// # Errors
+    /// [`Failure::Internal`] when it could not be made; the log says why.
+    async fn hash(&self, password: String) -> Result<String, Failure>;
+}
+
+impl Visit {
+    /// The visit in hand.
+    ///
+    /// # Errors
+    /// [`Failure::Internal`] outside a request that the server prepared.
+    pub fn current() -> Result<Self, Failure> {
+        use_context().ok_or(Failure::Internal)
+    }
+
+    /// Who is signed in.
+    ///
+    /// # Errors
+    /// [`Failure::SignedOut`].
+    pub fn person(&self) -> Result<&Person, Failure> {
+        self.person.as_ref().ok_or(Failure::SignedOut)
+    }
+}
