@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::key::KeyPart;
 use crate::workflow::DefinitionFault;
 
 /// How long an answer of a destination is awaited where nothing is said, in seconds.
@@ -9,6 +10,13 @@ pub const TIMEOUT_SECONDS_DEFAULT: u32 = 10;
 
 /// The longest timeout, in seconds.
 pub const TIMEOUT_SECONDS_MAX: u32 = 300;
+
+/// The methods that a profile may use.
+pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/// What a lookup's path may hold in `{{ … }}`; of the payload a member of it.
+pub const PLACEHOLDERS: [&str; 8] =
+    ["external_reference", "document", "company", "source_system", "action", "revision", "idempotency_key", "payload"];
 
 /// The other system, and its profile.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -110,38 +118,151 @@ const fn timeout_seconds_default() -> u32 {
 }
 
 impl Destination {
-    /// Checks what the shape alone cannot say.
+    /// Checks what the shape alone cannot say. Whether a JSONPath is one is checked where they are evaluated.
     ///
     /// # Errors
-    /// The first key that contradicts a limit.
+    /// The first key that contradicts a limit or another key, with its table: `create.path`.
     pub fn validate(&self) -> Result<(), DefinitionFault> {
-        if !(self.base_url.starts_with("https://") || self.base_url.starts_with("http://")) {
-            return Err(DefinitionFault::new("base_url", "does not start with https:// or http://"));
+        if let Err(wrong) = KeyPart::new(self.name.as_str()) {
+            return Err(DefinitionFault::new("name", format!("is {:?}: {wrong}", self.name)));
         }
+        check_base_url(&self.base_url)?;
         if !(1..=TIMEOUT_SECONDS_MAX).contains(&self.timeout_seconds) {
-            return Err(DefinitionFault::new("timeout_seconds", format!("is not within 1 to {TIMEOUT_SECONDS_MAX}")));
+            return Err(DefinitionFault::new(
+                "timeout_seconds",
+                format!("is {}; write 1 to {TIMEOUT_SECONDS_MAX} seconds", self.timeout_seconds),
+            ));
         }
-        let statuses = self
-            .create
-            .iter()
-            .flat_map(|create| {
-                [("confirmed", &create.confirmed), ("failed", &create.failed), ("exists", &create.exists)]
-            })
-            .chain(
-                self.lookup
-                    .iter()
-                    .flat_map(|lookup| [("inconclusive", &lookup.inconclusive), ("absent", &lookup.absent)]),
-            );
-        for (key, ranges) in statuses {
-            if let Some(wrong) = ranges.iter().find(|range| status_range(range).is_none()) {
-                return Err(DefinitionFault::new(
-                    key,
-                    format!("holds {wrong:?}; write a status as \"404\" or a range as \"400-404\""),
-                ));
+        for (name, value) in &self.headers {
+            check_header_name("headers", name)?;
+            let secret = value.strip_prefix("env:").or_else(|| value.strip_prefix("file:"));
+            if secret.is_some_and(str::is_empty) || value.chars().any(char::is_control) {
+                let message = format!(
+                    "gives {name} no readable value; write \"env:NAME\" or \"file:PATH\", or a text of one line"
+                );
+                return Err(DefinitionFault::new("headers", message));
             }
+        }
+        if let Some(name) = &self.idempotency_header {
+            check_header_name("idempotency_header", name)?;
+        }
+        if let Some(create) = &self.create {
+            create.validate()?;
+        }
+        if let Some(lookup) = &self.lookup {
+            lookup.validate()?;
         }
         Ok(())
     }
+}
+
+impl Create {
+    fn validate(&self) -> Result<(), DefinitionFault> {
+        check_method("create.method", &self.method)?;
+        check_path("create.path", &self.path)?;
+        if self.confirmed.is_empty() {
+            let message = "is empty; name the statuses that mean success, for example [\"200-299\"]";
+            return Err(DefinitionFault::new("create.confirmed", message));
+        }
+        if let Some(name) = &self.external_reference_header {
+            check_header_name("create.external_reference_header", name)?;
+        }
+        check_statuses(&[
+            ("create.confirmed", &self.confirmed),
+            ("create.failed", &self.failed),
+            ("create.exists", &self.exists),
+        ])
+    }
+}
+
+impl Lookup {
+    fn validate(&self) -> Result<(), DefinitionFault> {
+        check_method("lookup.method", &self.method)?;
+        check_path("lookup.path", &self.path)?;
+        check_placeholders("lookup.path", &self.path)?;
+        if self.void.as_ref().is_some_and(|void| void.values.is_empty()) {
+            return Err(DefinitionFault::new("lookup.void.values", "is empty; name the values that mean void"));
+        }
+        check_statuses(&[("lookup.inconclusive", &self.inconclusive), ("lookup.absent", &self.absent)])
+    }
+}
+
+fn check_base_url(address: &str) -> Result<(), DefinitionFault> {
+    let fault = |message: &str| Err(DefinitionFault::new("base_url", message));
+    let Some(rest) = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://")) else {
+        return fault("does not start with https:// or http://");
+    };
+    let host = rest.split('/').next().unwrap_or_default();
+    if host.contains('@') {
+        return fault("holds a user or a password; write them as a header, for example Authorization = \"env:NAME\"");
+    }
+    if host.is_empty() || rest.chars().any(|character| character.is_whitespace() || character.is_control()) {
+        return fault("names no host; it looks like https://ledger.example/api");
+    }
+    if rest.contains(['?', '#']) {
+        return fault("holds a query or a fragment; write those into the paths");
+    }
+    Ok(())
+}
+
+fn check_header_name(key: &'static str, name: &str) -> Result<(), DefinitionFault> {
+    // A token of RFC 9110, section 5.6.2.
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if !name.is_empty() && name.bytes().all(is_token) {
+        return Ok(());
+    }
+    Err(DefinitionFault::new(key, format!("names the header {name:?}; a header's name is letters, digits and \"-\"")))
+}
+
+fn check_method(key: &'static str, method: &str) -> Result<(), DefinitionFault> {
+    if METHODS.contains(&method) {
+        return Ok(());
+    }
+    Err(DefinitionFault::new(key, format!("is {method:?}; possible: {}", METHODS.join(", "))))
+}
+
+fn check_path(key: &'static str, path: &str) -> Result<(), DefinitionFault> {
+    if path.starts_with('/') && !path.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(DefinitionFault::new(key, format!("is {path:?}; a path starts with \"/\" and lies below base_url")))
+}
+
+/// Looks at the names in `{{ … }}` alone; what else stands there is the template engine's.
+fn check_placeholders(key: &'static str, template: &str) -> Result<(), DefinitionFault> {
+    for part in template.split("{{").skip(1) {
+        let Some((expression, _)) = part.split_once("}}") else {
+            return Err(DefinitionFault::new(key, "opens \"{{\" without \"}}\""));
+        };
+        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let expression = expression.trim();
+        let name = expression.split(|character| !is_name(character)).next().unwrap_or_default();
+        if !PLACEHOLDERS.contains(&name) {
+            let message = format!("has {{{{ {expression} }}}}; possible: {}", PLACEHOLDERS.join(", "));
+            return Err(DefinitionFault::new(key, message));
+        }
+    }
+    Ok(())
+}
+
+/// Every status is one or a range, and none stands under two keys.
+fn check_statuses(lists: &[(&'static str, &Vec<String>)]) -> Result<(), DefinitionFault> {
+    let mut taken: Vec<(u16, u16, &str, &str)> = Vec::new();
+    for &(key, ranges) in lists {
+        for range in ranges {
+            let Some((first, last)) = status_range(range) else {
+                let message = format!("holds {range:?}; write a status as \"404\" or a range as \"400-404\"");
+                return Err(DefinitionFault::new(key, message));
+            };
+            let other = taken.iter().find(|&&(start, end, by, _)| by != key && first <= end && start <= last);
+            if let Some((_, _, by, theirs)) = other {
+                let message = format!("holds {range:?}, and {by} holds {theirs:?}; an answer means one thing");
+                return Err(DefinitionFault::new(key, message));
+            }
+            taken.push((first, last, key, range));
+        }
+    }
+    Ok(())
 }
 
 /// The first and last status of `200` or `200-299`.
@@ -163,5 +284,67 @@ mod tests {
         for wrong in ["", "4xx", "404-400", "99", "600", "200-", "-1"] {
             assert_eq!(status_range(wrong), None, "{wrong}");
         }
+    }
+
+    fn destination() -> Destination {
+        Destination {
+            name: "ledger".to_owned(),
+            base_url: "https://ledger.example/api".to_owned(),
+            timeout_seconds: TIMEOUT_SECONDS_DEFAULT,
+            finality_seconds: None,
+            headers: BTreeMap::new(),
+            idempotency_header: None,
+            idempotency_ttl_seconds: None,
+            create: Some(Create {
+                method: "POST".to_owned(),
+                path: "/tasks".to_owned(),
+                reference: "$.id".to_owned(),
+                confirmed: vec!["200-299".to_owned()],
+                failed: vec!["400-404".to_owned()],
+                exists: vec!["409".to_owned()],
+                external_reference_header: None,
+                external_reference_pointer: None,
+            }),
+            lookup: Some(Lookup {
+                method: "GET".to_owned(),
+                path: "/tasks?external_reference={{ external_reference }}&of={{payload.customer}}".to_owned(),
+                records: "$[*]".to_owned(),
+                external_reference: "$.external_reference".to_owned(),
+                reference: "$.id".to_owned(),
+                next_page: None,
+                void: None,
+                inconclusive: vec!["500-599".to_owned()],
+                absent: vec!["404".to_owned()],
+            }),
+        }
+    }
+
+    #[test]
+    fn contradictions_are_named_with_their_table() {
+        let fault = |change: &dyn Fn(&mut Destination)| {
+            let mut destination = destination();
+            change(&mut destination);
+            destination.validate().unwrap_err().key
+        };
+        assert_eq!(destination().validate(), Ok(()));
+        assert_eq!(fault(&|destination| destination.name.clear()), "name");
+        assert_eq!(fault(&|destination| destination.base_url = "ledger.example".into()), "base_url");
+        assert_eq!(fault(&|destination| destination.base_url = "https://a:b@ledger.example".into()), "base_url");
+        assert_eq!(fault(&|destination| destination.base_url = "https:///api".into()), "base_url");
+        assert_eq!(fault(&|destination| destination.timeout_seconds = 301), "timeout_seconds");
+        assert_eq!(fault(&|destination| _ = destination.headers.insert("X Y".into(), "z".into())), "headers");
+        assert_eq!(fault(&|destination| _ = destination.headers.insert("X".into(), "env:".into())), "headers");
+        let create =
+            |change: &dyn Fn(&mut Create)| fault(&|destination| destination.create.iter_mut().for_each(change));
+        assert_eq!(create(&|create| create.method = "post".into()), "create.method");
+        assert_eq!(create(&|create| create.path = "tasks".into()), "create.path");
+        assert_eq!(create(&|create| create.confirmed.clear()), "create.confirmed");
+        assert_eq!(create(&|create| create.failed.push("4xx".into())), "create.failed");
+        assert_eq!(create(&|create| create.exists.push("404".into())), "create.exists");
+        let lookup =
+            |change: &dyn Fn(&mut Lookup)| fault(&|destination| destination.lookup.iter_mut().for_each(change));
+        assert_eq!(lookup(&|lookup| lookup.path = "/tasks/{{ secret }}".into()), "lookup.path");
+        assert_eq!(lookup(&|lookup| lookup.path = "/tasks/{{ document".into()), "lookup.path");
+        assert_eq!(lookup(&|lookup| lookup.absent.push("503".into())), "lookup.absent");
     }
 }

@@ -194,6 +194,9 @@ impl Workflow {
         if self.actions.is_empty() {
             return fault("actions", "is empty; name at least one, for example [\"create\"]");
         }
+        if let Some(twice) = self.actions.iter().enumerate().find(|(at, action)| self.actions[..*at].contains(action)) {
+            return fault("actions", &format!("names {:?} twice", twice.1));
+        }
         if self.lease_seconds == 0 {
             return fault("lease_seconds", "is 0; a lease lasts at least one second");
         }
@@ -224,6 +227,19 @@ impl Workflow {
             if sentence.as_ref().is_some_and(|sentence| sentence.chars().count() > SENTENCE_CHARACTERS_MAX) {
                 return fault(key, "has over 300 characters");
             }
+        }
+        if self.retention.payload_days == Some(0) {
+            return fault(
+                "retention.payload_days",
+                "is 0; bodies are kept at least one day, or for ever where it is left out",
+            );
+        }
+        let limit = self.amendment.second_approval_over.as_deref().map(str::parse::<rust_decimal::Decimal>);
+        if limit.is_some_and(|limit| limit.map_or(true, |limit| limit.is_sign_negative())) {
+            return fault(
+                "amendment.second_approval_over",
+                "is no amount; write it as text, for example \"100000.00\"",
+            );
         }
         Ok(())
     }
@@ -307,6 +323,12 @@ mod tests {
         assert_eq!(fault(&|workflow| workflow.amount = Some("/amount".parse().unwrap())), "amount");
         assert_eq!(fault(&|workflow| workflow.volatile = vec!["".parse().unwrap()]), "volatile");
         assert_eq!(fault(&|workflow| workflow.actions.clear()), "actions");
+        assert_eq!(fault(&|workflow| workflow.actions.push(KeyPart::new("create").unwrap())), "actions");
+        assert_eq!(fault(&|workflow| workflow.retention.payload_days = Some(0)), "retention.payload_days");
+        for amount in ["much", "-1"] {
+            let over = |workflow: &mut Workflow| workflow.amendment.second_approval_over = Some(amount.into());
+            assert_eq!(fault(&over), "amendment.second_approval_over", "{amount}");
+        }
         assert_eq!(workflow().validate(), Ok(()));
     }
 
