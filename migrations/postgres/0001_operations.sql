@@ -101,7 +101,7 @@ CREATE TABLE conflict (
     payload       TEXT,
     opened_at     BIGINT NOT NULL,
     hits          BIGINT NOT NULL,
-    is_open       BOOLEAN NOT NULL 
+    is_open       BOOLEAN NOT NULL
 );
 -- The same wrong payload again is the same conflict.
 CREATE UNIQUE INDEX conflict_by_payload ON conflict (operation, fingerprint);

@@ -2,19 +2,19 @@
 
 -- One row: the epoch that every change of the configuration raises, and the head of the administration's chain.
 CREATE TABLE administration (
-    only     BIGINT NOT NULL PRIMARY KEY CHECK (only = 1),
-    epoch    BIGINT NOT NULL,
-    sequence BIGINT NOT NULL,
-    head     BYTEA    NOT NULL CHECK (length(head) = 32)
+    singleton BIGINT NOT NULL PRIMARY KEY CHECK (singleton = 1),
+    epoch     BIGINT NOT NULL,
+    sequence  BIGINT NOT NULL,
+    head      BYTEA  NOT NULL CHECK (length(head) = 32)
 );
-INSERT INTO administration (only, epoch, sequence, head) VALUES (1, 1, 0, decode(repeat('00', 32), 'hex'));
+INSERT INTO administration (singleton, epoch, sequence, head) VALUES (1, 1, 0, decode(repeat('00', 32), 'hex'));
 
 -- Every version of every workflow; the newest is in force, the older ones say how older fingerprints were made.
 CREATE TABLE workflow (
     name       TEXT    NOT NULL,
     version    BIGINT NOT NULL CHECK (version >= 1),
     definition TEXT    NOT NULL,
-    is_retired BOOLEAN NOT NULL ,
+    is_retired BOOLEAN NOT NULL,
     PRIMARY KEY (name, version)
 );
 

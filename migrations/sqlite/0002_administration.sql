@@ -2,12 +2,12 @@
 
 -- One row: the epoch that every change of the configuration raises, and the head of the administration's chain.
 CREATE TABLE administration (
-    only     INTEGER NOT NULL PRIMARY KEY CHECK (only = 1),
-    epoch    INTEGER NOT NULL,
-    sequence INTEGER NOT NULL,
-    head     BLOB    NOT NULL CHECK (length(head) = 32)
+    singleton INTEGER NOT NULL PRIMARY KEY CHECK (singleton = 1),
+    epoch     INTEGER NOT NULL,
+    sequence  INTEGER NOT NULL,
+    head      BLOB    NOT NULL CHECK (length(head) = 32)
 ) STRICT;
-INSERT INTO administration (only, epoch, sequence, head) VALUES (1, 1, 0, zeroblob(32));
+INSERT INTO administration (singleton, epoch, sequence, head) VALUES (1, 1, 0, zeroblob(32));
 
 -- Every version of every workflow; the newest is in force, the older ones say how older fingerprints were made.
 CREATE TABLE workflow (
