@@ -1,0 +1,232 @@
+//! Reads rows through rusqlite, column by column in the order of the `COLUMNS` constants.
+
+use rusqlite::Row;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
+use uuid::Uuid;
+
+use super::{
+    ConflictRow, CountRow, DeliveryRow, DestinationRow, EntryRow, EvidenceRow, OperationRow, PersonRow, SealRow,
+    TokenRow, WorkflowRow,
+};
+
+/// A row that rusqlite can read.
+pub trait FromSqlite: Sized {
+    /// The row.
+    ///
+    /// # Errors
+    /// A column of another type; the error holds its place and name.
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self>;
+}
+
+/// Sixteen bytes as an id.
+struct Id(Uuid);
+
+impl FromSql for Id {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Uuid::from_slice(value.as_blob()?).map(Self).map_err(|fault| FromSqlError::Other(Box::new(fault)))
+    }
+}
+
+/// Takes the columns of a row one after the other.
+struct Columns<'row, 'statement> {
+    row: &'row Row<'statement>,
+    next: usize,
+}
+
+impl<'row, 'statement> Columns<'row, 'statement> {
+    fn of(row: &'row Row<'statement>) -> Self {
+        Self { row, next: 0 }
+    }
+
+    fn take<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        let place = self.next;
+        self.next += 1;
+        self.row.get(place)
+    }
+
+    fn id(&mut self) -> rusqlite::Result<Uuid> {
+        self.take::<Id>().map(|id| id.0)
+    }
+
+    fn id_or_none(&mut self) -> rusqlite::Result<Option<Uuid>> {
+        Ok(self.take::<Option<Id>>()?.map(|id| id.0))
+    }
+}
+
+impl FromSqlite for OperationRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            id: columns.id()?,
+            key_hash: columns.take()?,
+            workflow: columns.take()?,
+            company: columns.take()?,
+            source_system: columns.take()?,
+            document: columns.take()?,
+            action: columns.take()?,
+            revision: columns.take()?,
+            state: columns.take()?,
+            state_since: columns.take()?,
+            lease_expires_at: columns.take()?,
+            reason: columns.take()?,
+            destination_reference: columns.take()?,
+            version: columns.take()?,
+            head: columns.take()?,
+            fingerprint: columns.take()?,
+            fingerprint_scheme: columns.take()?,
+            policy_version: columns.take()?,
+            attempt: columns.take()?,
+            lease_token: columns.take()?,
+            attempt_token: columns.id_or_none()?,
+            begin_id: columns.take()?,
+            worker: columns.take()?,
+            begun_at: columns.take()?,
+            amount: columns.take()?,
+            currency: columns.take()?,
+            ten_thousandths: columns.take()?,
+            superseded_by: columns.id_or_none()?,
+            duplicates_prevented: columns.take()?,
+            open_conflicts: columns.take()?,
+            created_at: columns.take()?,
+            updated_at: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for EntryRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            chain: columns.id()?,
+            sequence: columns.take()?,
+            at: columns.take()?,
+            actor: columns.take()?,
+            kind: columns.take()?,
+            detail: columns.take()?,
+            hash: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for ConflictRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            id: columns.id()?,
+            operation: columns.id()?,
+            fingerprint: columns.take()?,
+            changes: columns.take()?,
+            changes_total: columns.take()?,
+            opened_at: columns.take()?,
+            hits: columns.take()?,
+            is_open: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for EvidenceRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            id: columns.id()?,
+            operation: columns.id()?,
+            at: columns.take()?,
+            actor: columns.take()?,
+            note: columns.take()?,
+            link: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for DeliveryRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            operation: columns.id()?,
+            at: columns.take()?,
+            decision: columns.take()?,
+            conflict: columns.id_or_none()?,
+            worker: columns.take()?,
+            delivery_id: columns.take()?,
+            request_id: columns.take()?,
+            workflow: columns.take()?,
+            company: columns.take()?,
+            amount: columns.take()?,
+            currency: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for CountRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            workflow: columns.take()?,
+            company: columns.take()?,
+            counted: columns.take()?,
+            hour: columns.take()?,
+            currency: columns.take()?,
+            number: columns.take()?,
+            ten_thousandths: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for SealRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            number: columns.take()?,
+            at: columns.take()?,
+            until: columns.take()?,
+            heads: columns.take()?,
+            hash: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for WorkflowRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            name: columns.take()?,
+            version: columns.take()?,
+            definition: columns.take()?,
+            is_retired: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for DestinationRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self { name: columns.take()?, definition: columns.take()? })
+    }
+}
+
+impl FromSqlite for PersonRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            id: columns.id()?,
+            email: columns.take()?,
+            role: columns.take()?,
+            reach: columns.take()?,
+            password_hash: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for TokenRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            id: columns.id()?,
+            name: columns.take()?,
+            scopes: columns.take()?,
+            reach: columns.take()?,
+            created_at: columns.take()?,
+            revoked_at: columns.take()?,
+        })
+    }
+}

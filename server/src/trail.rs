@@ -1,0 +1,153 @@
+//! The trail as a whole: seals over the chains, and the proof that nothing was altered or taken out.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use guard::clock::Timestamp;
+use guard::id::OperationId;
+use guard::operation::Operation;
+use guard::refusal::StoreFault;
+use guard::trail::{ChainHash, Entry};
+
+/// Names a chain: the id of its operation, or [`ChainId::ADMINISTRATION`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChainId(u128);
+
+impl ChainId {
+    /// The chain of the administration: sixteen zero bytes, before every operation.
+    pub const ADMINISTRATION: Self = Self(0);
+
+    /// The chain with these 128 bits, as a store keeps it.
+    pub const fn from_u128(value: u128) -> Self {
+        Self(value)
+    }
+
+    /// The 128 bits, as a store keeps them.
+    pub const fn as_u128(self) -> u128 {
+        self.0
+    }
+}
+
+impl From<OperationId> for ChainId {
+    fn from(operation: OperationId) -> Self {
+        Self(operation.as_u128())
+    }
+}
+
+impl fmt::Display for ChainId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::ADMINISTRATION {
+            formatter.write_str("administration")
+        } else {
+            fmt::Display::fmt(&OperationId::from_u128(self.0), formatter)
+        }
+    }
+}
+
+/// An entry's place and hash in its chain: what a seal holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The chain.
+    pub chain: ChainId,
+    /// The entry's sequence.
+    pub sequence: u64,
+    /// The entry's hash.
+    pub hash: ChainHash,
+}
+
+impl Head {
+    /// The length of its bytes: chain 16, sequence 8 (big endian), hash 32.
+    pub const BYTES: usize = 56;
+
+    /// The bytes, as a seal keeps and hashes them.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..16].copy_from_slice(&self.chain.0.to_be_bytes());
+        bytes[16..24].copy_from_slice(&self.sequence.to_be_bytes());
+        bytes[24..].copy_from_slice(self.hash.as_bytes());
+        bytes
+    }
+
+    /// The head with these bytes.
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let (mut chain, mut sequence, mut hash) = ([0; 16], [0; 8], [0; 32]);
+        chain.copy_from_slice(&bytes[..16]);
+        sequence.copy_from_slice(&bytes[16..24]);
+        hash.copy_from_slice(&bytes[24..]);
+        Self {
+            chain: ChainId(u128::from_be_bytes(chain)),
+            sequence: u64::from_be_bytes(sequence),
+            hash: ChainHash::from_bytes(hash),
+        }
+    }
+}
+
+/// A seal: the heads of the chains that changed, chained to the seal before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seal {
+    /// Its number, from 1, without gaps.
+    pub number: u64,
+    /// When it was made.
+    pub at: Timestamp,
+    /// Entries before this moment are covered by this seal or one before it.
+    pub until: Timestamp,
+    /// The heads, one for each chain, ordered by chain.
+    pub heads: Vec<Head>,
+    /// The hash of this seal and all before it.
+    pub hash: ChainHash,
+}
+
+/// The place of an entry in the order of moments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// When it happened.
+    pub at: Timestamp,
+    /// Its chain.
+    pub chain: ChainId,
+    /// Its sequence.
+    pub sequence: u64,
+}
+
+impl Moment {
+    /// Before every entry of this moment and later ones.
+    pub const fn start_of(at: Timestamp) -> Self {
+        // Sequences start at 1, and the chain 0 is the first.
+        Self { at, chain: ChainId::ADMINISTRATION, sequence: 0 }
+    }
+}
+
+/// What sealing and verifying ask of a store. Every list is a keyset page: in order, behind a place, at most `limit` rows.
+#[async_trait]
+pub trait Ledger: Send + Sync {
+    /// The last seal.
+    async fn last_seal(&self) -> Result<Option<Seal>, StoreFault>;
+
+    /// The seals behind this number, oldest first.
+    async fn seals(&self, after: u64, limit: u32) -> Result<Vec<Seal>, StoreFault>;
+
+    /// Stores a seal unless its number is taken; whether it was stored.
+    async fn add_seal(&self, seal: &Seal) -> Result<bool, StoreFault>;
+
+    /// The entries behind `after` and before the moment `until` (exclusive), ordered by moment, chain, sequence.
+    async fn heads_by_moment(
+        &self,
+        after: Moment,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Moment, ChainHash)>, StoreFault>;
+
+    /// The entries of all chains behind `after`, ordered by chain and sequence; `(ChainId::ADMINISTRATION, 0)` is before all.
+    async fn all_entries(&self, after: (ChainId, u64), limit: u32) -> Result<Vec<(ChainId, Entry)>, StoreFault>;
+
+    /// The operations behind this id, ordered by id; `OperationId::from_u128(0)` is before all.
+    async fn all_operations(&self, after: OperationId, limit: u32) -> Result<Vec<Operation>, StoreFault>;
+
+    /// The sequence and hash that the administration holds as those of its last entry.
+    async fn administration(&self) -> Result<(u64, ChainHash), StoreFault>;
+
+    /// The hash of each of these entries, in their order; none where the entry does not exist. At most [`HASHES_PER_READ_MAX`].
+    async fn hashes(&self, entries: &[(ChainId, u64)]) -> Result<Vec<Option<ChainHash>>, StoreFault>;
+}
+
+/// [`Ledger::hashes`] is asked for at most this many entries at once.
+pub const HASHES_PER_READ_MAX: usize = 1_000;
