@@ -1,6 +1,7 @@
 //! People at the desk and their roles.
 
 use crate::id::PersonId;
+use crate::refusal::Refusal;
 use crate::token::Reach;
 
 /// An address has at most this many characters (RFC 5321, section 4.5.3.1.3 less the brackets).
@@ -74,4 +75,49 @@ pub struct Person {
     pub role: Role,
     /// The companies within reach (workflows are not limited for people).
     pub reach: Reach,
+}
+
+/// Checks a new password's length. What it is made of is the person's business (NIST SP 800-63B, section 3.1.1.2).
+///
+/// # Errors
+/// [`Refusal::InvalidField`] of `password`.
+pub fn check_password(password: &str) -> Result<(), Refusal> {
+    if password.chars().count() < PASSWORD_CHARACTERS_MIN {
+        return Err(Refusal::field("password", format!("has under {PASSWORD_CHARACTERS_MIN} characters")));
+    }
+    if password.len() > PASSWORD_BYTES_MAX {
+        return Err(Refusal::field("password", format!("has over {PASSWORD_BYTES_MAX} bytes")));
+    }
+    Ok(())
+}
+
+/// A password from sixteen random bytes: 26 letters and digits (130 bits, of which 128 are random), in groups so that it can be
+/// read out. Letters that look like digits are left out (Crockford's base 32).
+pub fn password_from(random: [u8; 16]) -> String {
+    const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    const CHARACTERS: u32 = 26;
+    const GROUP: u32 = 7;
+    let bits = u128::from_be_bytes(random);
+    let mut text = String::with_capacity(32);
+    for place in 0..CHARACTERS {
+        if place > 0 && place % GROUP == 0 {
+            text.push('-');
+        }
+        let five_bits = usize::try_from((bits >> (5 * place)) & 31).unwrap_or_default();
+        text.push(char::from(DIGITS[five_bits]));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_made_password_passes_its_own_check() {
+        assert_eq!(password_from([0xFF; 16]), "zzzzzzz-zzzzzzz-zzzzzzz-zzzz7");
+        assert_eq!(password_from([0; 16]), "0000000-0000000-0000000-00000");
+        assert_eq!(check_password(&password_from([7; 16])), Ok(()));
+        assert!(check_password("short").is_err() && check_password(&"x".repeat(1_025)).is_err());
+    }
 }

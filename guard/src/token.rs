@@ -81,6 +81,16 @@ impl Reach {
         self.companies.as_ref().is_none_or(|companies| companies.contains(company))
     }
 
+    /// Whether everything within this reach is within the other's too.
+    pub fn is_within(&self, other: &Self) -> bool {
+        let within = |own: &Option<BTreeSet<String>>, other: &Option<BTreeSet<String>>| match (own, other) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(own), Some(other)) => own.is_subset(other),
+        };
+        within(&self.companies, &other.companies) && within(&self.workflows, &other.workflows)
+    }
+
     /// Whether the workflow is within reach.
     pub fn workflow(&self, workflow: &str) -> bool {
         self.workflows.as_ref().is_none_or(|workflows| workflows.contains(workflow))
@@ -127,5 +137,19 @@ impl TokenSecret {
 impl std::fmt::Debug for TokenSecret {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("TokenSecret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reach_is_within_what_holds_all_of_it() {
+        let over = |companies: &[&str]| Reach::over(companies.iter().map(|name| (*name).to_owned()), []);
+        assert!(over(&["a"]).is_within(&over(&["a", "b"])));
+        assert!(over(&["a"]).is_within(&Reach::EVERYTHING));
+        assert!(!over(&["a", "c"]).is_within(&over(&["a", "b"])));
+        assert!(!Reach::EVERYTHING.is_within(&over(&["a"])), "everything is more than any list");
     }
 }

@@ -8,7 +8,7 @@ use crate::actor::Actor;
 use crate::destination::Destination;
 use crate::id::{PersonId, TokenId};
 use crate::json::Json;
-use crate::person::{EMAIL_CHARACTERS_MAX, Person, Role};
+use crate::person::{EMAIL_CHARACTERS_MAX, Person, Role, password_from};
 use crate::refusal::Refusal;
 use crate::store::{Act, Administered, VersionedWorkflow};
 use crate::token::{Reach, Scope, TOKEN_NAME_CHARACTERS_MAX, Token, TokenSecret};
@@ -212,6 +212,11 @@ impl Guard {
         let act = Act::AddPerson { person: person.clone(), password_hash, only_first };
         self.administer_one(actor, act, EntryKind::PersonAdded, facts, "person", &email).await?;
         Ok(person)
+    }
+
+    /// A password for somebody who is given one.
+    pub fn generate_password(&self) -> String {
+        password_from(self.inner.entropy.bytes())
     }
 
     /// The person who signs in with this address, with the hash of the password.
