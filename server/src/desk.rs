@@ -11,7 +11,7 @@ use axum::{
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list};
 
-use crate::site;
+use crate::{session::provide_visit, site};
 
 /// The desk's pages, rendered on the server.
 pub fn routes() -> Router {
@@ -19,11 +19,17 @@ pub fn routes() -> Router {
     let files = site::files();
 
     Router::new()
-        .leptos_routes_with_context(&options, generate_route_list(App), protect_page, {
+        .leptos_routes_with_context(&options, generate_route_list(App), prepare, {
             let options = options.clone();
             move || shell(options.clone(), files.clone())
         })
         .with_state(options)
+}
+
+/// Prepares each page and each server function: who visits, and the headers of the answer.
+fn prepare() {
+    provide_visit();
+    protect_page();
 }
 
 /// Gives the page in hand its headers: it is kept nowhere, and runs no script, style or frame but its own.

@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod desk;
 pub mod router;
+pub mod session;
 pub mod site;
 pub mod store;
 pub mod trail;
