@@ -1,9 +1,18 @@
 //! Onceover's server: it stores and serves what the guard decides and what the desk shows.
 
+pub mod api;
+pub mod caller;
 pub mod clock;
 pub mod desk;
+pub mod health;
+pub mod latency;
+pub mod metrics;
+pub mod observe;
+pub mod problem;
 pub mod router;
 pub mod session;
 pub mod site;
+pub mod state;
 pub mod store;
+pub mod tokens;
 pub mod trail;

@@ -1,10 +1,53 @@
 //! The whole URL space on one page.
 
-use axum::{Router, routing::get};
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::{desk, site};
+use crate::observe::observe;
+use crate::problem::{Code, Problem, explain};
+use crate::state::Server;
+use crate::{desk, health, metrics, site};
 
 /// Every path that this server answers.
-pub fn router() -> Router {
-    Router::new().route("/pkg/{*file}", get(site::serve)).merge(desk::routes())
+pub fn router(server: Server) -> Router {
+    let answers = Router::new()
+        // Around it
+        .route("/metrics", get(metrics::metrics))
+        .route("/healthz", get(health::live))
+        .route("/readyz", get(health::ready))
+        .route("/version", get(health::version))
+        .route("/problems/{code}", get(explain))
+        // What the API does not have is a problem document, not a page.
+        .route("/api", any(nothing_here))
+        .route("/api/{*rest}", any(nothing_here))
+        // A method that a path does not take is a problem document too; axum adds `Allow`.
+        .method_not_allowed_fallback(wrong_method)
+        .with_state(server.clone());
+
+    Router::new()
+        .merge(answers)
+        // The desk
+        .route("/pkg/{*file}", get(site::serve))
+        .merge(desk::routes())
+        // A panic in a handler is an answer like any other failure.
+        .layer(CatchPanicLayer::custom(broken))
+        // Outermost: gives the request its id, writes problem documents and the log line, takes the time.
+        .layer(from_fn_with_state(server, observe))
+}
+
+async fn nothing_here() -> Problem {
+    Problem::not_found("address; /api/v1/openapi.json describes those that there are")
+}
+
+async fn wrong_method() -> Problem {
+    Problem::new(Code::MethodNotAllowed, "the header Allow lists the methods that are answered here")
+}
+
+fn broken(panic: Box<dyn std::any::Any + Send>) -> Response {
+    let told = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    tracing::error!(panic = told.unwrap_or("of an unknown kind"), "a handler panicked");
+    Problem::new(Code::Internal, "something broke in the server; its log has this request's id").into_response()
 }

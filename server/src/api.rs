@@ -1,0 +1,3 @@
+//! The API for automations, `/api/v1`: one endpoint a file.
+
+pub mod wait;

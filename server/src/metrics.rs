@@ -1,0 +1,199 @@
+//! `GET /metrics` in Prometheus's text format.
+//!
+//! Decisions and states are counted in the store: they survive a restart, and every process that shares the store says the same.
+//! Keys and documents are never labels.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::sync::{Mutex, PoisonError};
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use chrono::TimeDelta;
+use guard::clock::Timestamp;
+use guard::refusal::Refusal;
+use guard::summary::{Count, Counted, Waiting, start_of_hour};
+use guard::token::{Reach, Scope};
+
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::state::Server;
+
+/// The media type of the text format.
+const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Counts of an hour are taken as final this long after its start: late deliveries have been written by then.
+const HOURS_UNTIL_FINAL: i64 = 3;
+
+/// `GET /metrics`: what a token with `metrics:read` reaches; everything where the server is configured open.
+pub async fn metrics(State(server): State<Server>, headers: HeaderMap) -> Result<Response, Problem> {
+    let reach = if server.settings.metrics_open {
+        Reach::EVERYTHING
+    } else {
+        let caller = Caller::authenticate(&server, &headers).await?;
+        caller.require(Scope::MetricsRead)?;
+        caller.token.reach.clone()
+    };
+    let mut text = String::with_capacity(16 * 1024);
+    write_build(&mut text);
+    write_totals(&mut text, &server.totals.within(&server, &reach).await?);
+    write_waiting(&mut text, &server.guard.waiting(&reach).await?, server.guard.now());
+    server.latency.write(&mut text);
+    Ok(([(CONTENT_TYPE, TEXT_FORMAT), (CACHE_CONTROL, "no-store")], text).into_response())
+}
+
+/// How often each thing was counted.
+type Sums = BTreeMap<(String, String, Counted), u64>;
+
+/// The counts of hours that are over, so that a scrape reads only the last few.
+#[derive(Default)]
+pub struct Totals {
+    over: Mutex<Option<(Timestamp, Sums)>>,
+}
+
+impl Totals {
+    /// All counts within reach.
+    async fn within(&self, server: &Server, reach: &Reach) -> Result<Sums, Refusal> {
+        let final_until = start_of_hour(server.guard.now()) - TimeDelta::hours(HOURS_UNTIL_FINAL);
+        let known = self.over.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (until, mut sums) = known.unwrap_or((Timestamp::UNIX_EPOCH, Sums::new()));
+        if until < final_until {
+            add(&mut sums, server.guard.counts(&Reach::EVERYTHING, until, final_until).await?);
+            *self.over.lock().unwrap_or_else(PoisonError::into_inner) = Some((final_until, sums.clone()));
+        }
+        let from = until.max(final_until);
+        add(&mut sums, server.guard.counts(&Reach::EVERYTHING, from, Timestamp::MAX_UTC).await?);
+        sums.retain(|(workflow, company, _), _| reach.workflow(workflow) && reach.company(company));
+        Ok(sums)
+    }
+}
+
+fn add(sums: &mut Sums, counts: Vec<Count>) {
+    for count in counts {
+        *sums.entry((count.workflow, count.company, count.counted)).or_default() += count.number;
+    }
+}
+
+fn write_build(text: &mut String) {
+    head(text, "onceover_build_info", "gauge", "The version of this server; the value is always 1.");
+    let _ = writeln!(text, "onceover_build_info{{version=\"{}\"}} 1", Label(env!("CARGO_PKG_VERSION")));
+}
+
+fn write_totals(text: &mut String, sums: &Sums) {
+    head(text, "onceover_decisions_total", "counter", "Begins by the decision they got.");
+    for ((workflow, company, counted), number) in sums {
+        if let Counted::Decision(decision) = counted {
+            let labels = labels(workflow, company);
+            let _ = writeln!(text, "onceover_decisions_total{{{labels},decision=\"{}\"}} {number}", decision.as_str());
+        }
+    }
+    head(text, "onceover_states_entered_total", "counter", "Operations by the state they came into.");
+    for ((workflow, company, counted), number) in sums {
+        if let Counted::Entered(state) = counted {
+            let labels = labels(workflow, company);
+            let _ = writeln!(text, "onceover_states_entered_total{{{labels},state=\"{}\"}} {number}", state.as_str());
+        }
+    }
+    let mut prevented: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for ((workflow, company, counted), number) in sums {
+        if let Counted::Decision(decision) = counted {
+            let sum = prevented.entry((workflow, company)).or_default();
+            *sum += if decision.prevents_duplicate() { *number } else { 0 };
+        }
+    }
+    head(
+        text,
+        "onceover_duplicates_prevented_total",
+        "counter",
+        "Repetitions that were kept from doing the same again.",
+    );
+    for ((workflow, company), number) in prevented {
+        let _ = writeln!(text, "onceover_duplicates_prevented_total{{{}}} {number}", labels(workflow, company));
+    }
+}
+
+fn write_waiting(text: &mut String, waiting: &Waiting, now: Timestamp) {
+    head(
+        text,
+        "onceover_uncertain_operations",
+        "gauge",
+        "Operations that are unknown or disputed, counted up to 10000.",
+    );
+    let _ = writeln!(text, "onceover_uncertain_operations {}", waiting.uncertain);
+    let age = waiting.oldest_since.map_or(0, |since| (now - since).num_milliseconds().max(0));
+    head(
+        text,
+        "onceover_uncertain_oldest_age_seconds",
+        "gauge",
+        "How long the oldest uncertain operation has been so; 0 without one.",
+    );
+    let _ = writeln!(text, "onceover_uncertain_oldest_age_seconds {}.{:03}", age / 1_000, age % 1_000);
+    head(text, "onceover_open_conflicts", "gauge", "Conflicts that nobody has settled, counted up to 10000.");
+    let _ = writeln!(text, "onceover_open_conflicts {}", waiting.open_conflicts);
+}
+
+fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn labels(workflow: &str, company: &str) -> String {
+    format!("workflow=\"{}\",company=\"{}\"", Label(workflow), Label(company))
+}
+
+/// A label's value with the escapes of the text format.
+pub struct Label<'a>(pub &'a str);
+
+impl fmt::Display for Label<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for character in self.0.chars() {
+            match character {
+                '\\' => formatter.write_str("\\\\")?,
+                '"' => formatter.write_str("\\\"")?,
+                '\n' => formatter.write_str("\\n")?,
+                other => formatter.write_char(other)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use guard::decision::DecisionName;
+    use guard::state::StateName;
+
+    use super::*;
+
+    #[test]
+    fn labels_are_escaped() {
+        assert_eq!(Label("ACME 14\" \\ line\nbreak é").to_string(), "ACME 14\\\" \\\\ line\\nbreak é");
+    }
+
+    #[test]
+    fn every_decision_counts_and_some_prevent_a_duplicate() {
+        let key = |counted| ("handoff".to_owned(), "acme".to_owned(), counted);
+        let sums = Sums::from([
+            (key(Counted::Decision(DecisionName::Proceed)), 2),
+            (key(Counted::Decision(DecisionName::Replay)), 3),
+            (key(Counted::Decision(DecisionName::InProgress)), 4),
+            (key(Counted::Entered(StateName::Confirmed)), 1),
+        ]);
+        let mut text = String::new();
+        write_totals(&mut text, &sums);
+        insta::assert_snapshot!(text, @r#"
+        # HELP onceover_decisions_total Begins by the decision they got.
+        # TYPE onceover_decisions_total counter
+        onceover_decisions_total{workflow="handoff",company="acme",decision="proceed"} 2
+        onceover_decisions_total{workflow="handoff",company="acme",decision="replay"} 3
+        onceover_decisions_total{workflow="handoff",company="acme",decision="in_progress"} 4
+        # HELP onceover_states_entered_total Operations by the state they came into.
+        # TYPE onceover_states_entered_total counter
+        onceover_states_entered_total{workflow="handoff",company="acme",state="confirmed"} 1
+        # HELP onceover_duplicates_prevented_total Repetitions that were kept from doing the same again.
+        # TYPE onceover_duplicates_prevented_total counter
+        onceover_duplicates_prevented_total{workflow="handoff",company="acme"} 7
+        "#);
+    }
+}

@@ -1,0 +1,139 @@
+//! What every handler has at hand.
+
+use std::num::NonZeroU32;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use guard::clock::Entropy;
+use guard::id::TokenId;
+use guard::refusal::StoreFault;
+use guard::service::Guard;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::wait::Wakes;
+use crate::latency::Latency;
+use crate::metrics::Totals;
+use crate::store::Database;
+use crate::tokens::Tokens;
+
+/// The body of one begin, outcome or heartbeat has at most this many bytes where nothing else is set; so has an item of a batch.
+pub const BODY_BYTES_MAX_DEFAULT: usize = 256 * 1024;
+
+/// The body of a batch has at most this many bytes where nothing else is set: a thousand items of sixteen kilobytes.
+pub const BATCH_BYTES_MAX_DEFAULT: usize = 16 * 1024 * 1024;
+
+/// A token may ask this often per second where nothing else is set. It lies above what one process answers, so that it refuses
+/// nothing that works; it is there to be lowered.
+pub const REQUESTS_PER_SECOND_DEFAULT: NonZeroU32 = NonZeroU32::MIN.saturating_add(49_999);
+
+/// A burst may use this many seconds of the rate at once.
+const BURST_SECONDS: u32 = 2;
+
+/// What the operator of a server decides.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The address under which people reach the desk, without a slash at its end: links in answers start with it.
+    pub public_url: String,
+    /// The longest body, in bytes; also of each item of a batch.
+    pub body_bytes_max: usize,
+    /// The longest body of a batch, in bytes.
+    pub batch_bytes_max: usize,
+    /// How often one token may ask per second; an item of a batch counts as one.
+    pub requests_per_second: NonZeroU32,
+    /// Whether `/metrics` answers without a token.
+    pub metrics_open: bool,
+}
+
+impl Settings {
+    /// The defaults, for a desk at this address.
+    pub fn at(public_url: &str) -> Self {
+        Self {
+            public_url: public_url.trim_end_matches('/').to_owned(),
+            body_bytes_max: BODY_BYTES_MAX_DEFAULT,
+            batch_bytes_max: BATCH_BYTES_MAX_DEFAULT,
+            requests_per_second: REQUESTS_PER_SECOND_DEFAULT,
+            metrics_open: false,
+        }
+    }
+}
+
+/// A running server. Cheap to clone; all clones are one.
+#[derive(Clone)]
+pub struct Server {
+    shared: Arc<Shared>,
+}
+
+/// What the clones share.
+pub struct Shared {
+    /// Decides.
+    pub guard: Guard,
+    /// Keeps.
+    pub database: Database,
+    /// What the operator decided.
+    pub settings: Settings,
+    /// Randomness for the ids of requests.
+    pub entropy: Arc<dyn Entropy>,
+    /// Cancelled when the server is about to stop: it is no longer ready, and nobody is kept waiting.
+    pub draining: CancellationToken,
+    /// The tokens that asked lately.
+    pub tokens: Tokens,
+    /// How often each token asks.
+    pub rates: DefaultKeyedRateLimiter<TokenId>,
+    /// Who waits for an operation to settle.
+    pub wakes: Arc<Wakes>,
+    /// How long answers took.
+    pub latency: Latency,
+    /// The counts of hours that are over.
+    pub totals: Totals,
+}
+
+impl Server {
+    /// A server over this database, whose guard goes by the database's clock.
+    ///
+    /// # Errors
+    /// The store's fault, where the catalogue cannot be read.
+    pub async fn open(database: Database, entropy: Arc<dyn Entropy>, settings: Settings) -> Result<Self, StoreFault> {
+        let guard = Guard::open(
+            Arc::clone(&database.store),
+            Arc::clone(&database.registry),
+            Arc::clone(&database.clock),
+            Arc::clone(&entropy),
+        );
+        Ok(Self::new(guard.await?, database, entropy, settings))
+    }
+
+    /// A server over these parts. It must be made inside of a tokio runtime: changes are passed on to those who wait in the
+    /// background, until the last clone is gone.
+    pub fn new(guard: Guard, database: Database, entropy: Arc<dyn Entropy>, settings: Settings) -> Self {
+        let rate = settings.requests_per_second;
+        let burst = rate.saturating_mul(NonZeroU32::MIN.saturating_add(BURST_SECONDS - 1));
+        let wakes = Wakes::over(&database.changes);
+        let shared = Shared {
+            guard,
+            database,
+            settings,
+            entropy,
+            draining: CancellationToken::new(),
+            tokens: Tokens::default(),
+            rates: RateLimiter::keyed(Quota::per_second(rate).allow_burst(burst)),
+            wakes,
+            latency: Latency::default(),
+            totals: Totals::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// From now on the server is not ready, and those who wait are answered at once.
+    pub fn drain(&self) {
+        self.draining.cancel();
+    }
+}
+
+impl Deref for Server {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
