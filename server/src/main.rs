@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Parser, Subcommand};
 use guard::clock::Entropy;
 use server::clock::OsEntropy;
+use server::session::{Gate, GateSettings};
 use server::state::{Server, Settings};
 use server::store::Database;
 
@@ -34,8 +35,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Command::Serve { listen, database } = Arguments::parse().command;
     let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
     let database = Database::open(&database, Arc::clone(&entropy)).await?;
-    let server = Server::open(database, entropy, Settings::at(&format!("http://{listen}"))).await?;
+    let public_url = format!("http://{listen}");
+    let server = Server::open(database, Arc::clone(&entropy), Settings::at(&public_url)).await?;
+    let gate = Gate::open(server.guard.clone(), &server.database, entropy, GateSettings::at(&public_url)).await?;
     let listener = tokio::net::TcpListener::bind(listen).await?;
-    axum::serve(listener, server::router::router(server)).await?;
+    axum::serve(listener, server::router::router(server, &gate).into_make_service_with_connect_info::<SocketAddr>())
+        .await?;
     Ok(())
 }

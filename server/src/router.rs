@@ -8,11 +8,12 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::observe::observe;
 use crate::problem::{Code, Problem, explain};
+use crate::session::{Gate, harden};
 use crate::state::Server;
 use crate::{desk, health, metrics, site};
 
-/// Every path that this server answers.
-pub fn router(server: Server) -> Router {
+/// Every path that this server answers; the desk's lie behind the gate.
+pub fn router(server: Server, gate: &Gate) -> Router {
     let answers = Router::new()
         // Around it
         .route("/metrics", get(metrics::metrics))
@@ -27,11 +28,15 @@ pub fn router(server: Server) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .with_state(server.clone());
 
-    Router::new()
+    let all = Router::new()
         .merge(answers)
-        // The desk
+        // The site's files: they are in everybody's browser anyway
         .route("/pkg/{*file}", get(site::serve))
-        .merge(desk::routes())
+        // The desk
+        .merge(gate.guard_pages(desk::routes()));
+
+    // From the last to the first: a request comes to `observe` first, an answer last.
+    harden(all, gate.is_secure())
         // A panic in a handler is an answer like any other failure.
         .layer(CatchPanicLayer::custom(broken))
         // Outermost: gives the request its id, writes problem documents and the log line, takes the time.

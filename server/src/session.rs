@@ -127,6 +127,12 @@ impl Gate {
         Ok(Self { inner: Arc::new(Inner { guard, sessions, passwords, decoy, limits, first_start, settings, origin }) })
     }
 
+    /// Whether browsers reach the desk by TLS.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.inner.settings.is_secure
+    }
+
     /// The link of the first start; none where somebody exists. For the terminal of whoever started the server.
     #[must_use]
     pub fn first_start_link(&self) -> Option<String> {
