@@ -1,5 +1,7 @@
 //! What changed between two payloads, path by path.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::json::Json;
 use crate::payload::Payload;
 use crate::pointer::Pointer;
@@ -64,15 +66,15 @@ impl Comparison<'_> {
         match (approved, received) {
             (Json::Object(approved), Json::Object(received)) => self.compare_members(approved, received),
             (Json::Array(approved), Json::Array(received)) => self.compare_items(approved, received),
-            _ if approved == received => {}
+            _ if alike(approved, received) => {}
             _ => self.push(ChangeKind::Changed, Some(approved), Some(received)),
         }
     }
 
     fn compare_members(&mut self, approved: &[(String, Json)], received: &[(String, Json)]) {
-        let received_by_name: std::collections::HashMap<&str, &Json> =
+        let received_by_name: HashMap<&str, &Json> =
             received.iter().map(|(name, value)| (name.as_str(), value)).collect();
-        let approved_names: std::collections::HashSet<&str> = approved.iter().map(|(name, _)| name.as_str()).collect();
+        let approved_names: HashSet<&str> = approved.iter().map(|(name, _)| name.as_str()).collect();
         for (name, value) in approved {
             self.at(name.clone(), |comparison| match received_by_name.get(name.as_str()) {
                 Some(received) => comparison.compare(value, received),
@@ -86,13 +88,19 @@ impl Comparison<'_> {
 
     fn compare_items(&mut self, approved: &[Json], received: &[Json]) {
         let shorter = approved.len().min(received.len());
-        let same_start = approved.iter().zip(received).take_while(|(left, right)| left == right).count();
+        // A volatile place in an array is a place by number: then items are compared by number, as the fingerprint does.
+        let by_number = self.volatile.iter().any(|pointer| {
+            pointer.tokens().len() > self.path.len() && pointer.tokens().starts_with(self.path.as_slice())
+        });
+        let comparable = if by_number { 0 } else { shorter };
+        let same_start =
+            approved.iter().zip(received).take(comparable).take_while(|(left, right)| alike(left, right)).count();
         let same_end = approved
             .iter()
             .rev()
             .zip(received.iter().rev())
-            .take(shorter - same_start)
-            .take_while(|(left, right)| left == right)
+            .take(comparable.saturating_sub(same_start))
+            .take_while(|(left, right)| alike(left, right))
             .count();
         let approved_middle = &approved[same_start..approved.len() - same_end];
         let received_middle = &received[same_start..received.len() - same_end];
@@ -127,6 +135,22 @@ impl Comparison<'_> {
             approved: approved.cloned(),
             received: received.cloned(),
         });
+    }
+}
+
+/// Whether two values are the same, in whatever order their members stand.
+fn alike(left: &Json, right: &Json) -> bool {
+    match (left, right) {
+        (Json::Object(left), Json::Object(right)) => {
+            left.len() == right.len() && {
+                let by_name: HashMap<&str, &Json> = right.iter().map(|(name, value)| (name.as_str(), value)).collect();
+                left.iter().all(|(name, value)| by_name.get(name.as_str()).is_some_and(|other| alike(value, other)))
+            }
+        }
+        (Json::Array(left), Json::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| alike(left, right))
+        }
+        _ => left == right,
     }
 }
 
@@ -166,6 +190,18 @@ mod tests {
         let received = r#"{"lines":[{"sku":"A"},{"sku":"X"},{"sku":"B"},{"sku":"C"}]}"#;
         assert_eq!(lines(approved, received, &[]), [r#"/lines/1 added - {"sku":"X"}"#]);
         assert_eq!(lines(received, approved, &[]), [r#"/lines/1 removed {"sku":"X"} -"#]);
+    }
+
+    #[test]
+    fn items_with_reordered_members_are_the_same_items() {
+        let approved = r#"{"l":[{"a":1,"b":2},{"a":3,"b":4}]}"#;
+        assert_eq!(lines(approved, r#"{"l":[{"x":0},{"b":2,"a":1},{"b":4,"a":3}]}"#, &[]), [r#"/l/0 added - {"x":0}"#]);
+    }
+
+    #[test]
+    fn a_volatile_item_is_volatile_by_its_number() {
+        assert_eq!(lines(r#"{"l":["now","a"]}"#, r#"{"l":["a"]}"#, &["/l/0"]), [r#"/l/1 removed "a" -"#]);
+        assert_eq!(lines(r#"{"l":["then","a"]}"#, r#"{"l":["now","a","later"]}"#, &["/l/0", "/l/2"]), [""; 0]);
     }
 
     #[test]
