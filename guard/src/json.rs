@@ -13,6 +13,9 @@ use crate::number::{Number, UnsafeNumber};
 /// Arrays and objects may nest this deep.
 pub const NESTING_MAX: usize = 64;
 
+/// What travels between the guard's own halves nests at most this deep: a payload inside its envelope.
+const TRAVEL_NESTING_MAX: usize = 2 * NESTING_MAX;
+
 /// Up to this many members, names are compared one by one; beyond, a hash set finds duplicates.
 const LINEAR_SEARCH_MEMBERS_MAX: usize = 16;
 
@@ -268,7 +271,7 @@ impl serde::Serialize for Json {
 impl<'de> serde::Deserialize<'de> for Json {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        Self::parse_nested(text.as_bytes(), usize::MAX).map_err(serde::de::Error::custom)
+        Self::parse_nested(text.as_bytes(), TRAVEL_NESTING_MAX).map_err(serde::de::Error::custom)
     }
 }
 

@@ -23,8 +23,8 @@ impl Money {
     /// never refused for it.
     pub fn read(payload: &Payload, amount: &Pointer, currency: &Pointer) -> Option<Self> {
         let amount = match amount.find(payload.content())? {
-            Json::Number(number) => number.plain(28)?.parse().ok()?,
-            Json::String(text) => text.parse().ok()?,
+            Json::Number(number) => exact(&number.plain(28)?)?,
+            Json::String(text) => exact(text)?,
             Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => return None,
         };
         let currency = currency.find(payload.content())?.as_str()?;
@@ -42,6 +42,12 @@ impl Money {
         let out_of_range = if self.amount.is_sign_negative() { -BOUND } else { BOUND };
         bounded.unwrap_or(out_of_range).clamp(-BOUND, BOUND)
     }
+}
+
+/// The decimal with exactly these digits; a text of separators, or of more digits than are kept, is no amount.
+fn exact(text: &str) -> Option<Decimal> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.'));
+    is_plain.then(|| Decimal::from_str_exact(text).ok()).flatten()
 }
 
 #[cfg(test)]
@@ -64,6 +70,8 @@ mod tests {
     fn what_is_no_money_is_none() {
         for text in [
             r#"{"amount":"12,50","currency":"EUR"}"#,
+            r#"{"amount":"1_000","currency":"EUR"}"#,
+            r#"{"amount":"0.00000000000000000000000000000000001","currency":"EUR"}"#,
             r#"{"amount":"1"}"#,
             r#"{"amount":1,"currency":""}"#,
             r#"{"amount":[1],"currency":"EUR"}"#,

@@ -4,7 +4,7 @@ use crate::json::{Json, JsonError, NESTING_MAX};
 
 /// A payload: a JSON object that nests at most [`NESTING_MAX`] levels.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(transparent)]
+#[serde(into = "Json", try_from = "Json")]
 pub struct Payload {
     content: Json,
 }
@@ -61,6 +61,20 @@ impl Payload {
     }
 }
 
+impl From<Payload> for Json {
+    fn from(payload: Payload) -> Self {
+        payload.content
+    }
+}
+
+impl TryFrom<Json> for Payload {
+    type Error = NotAPayload;
+
+    fn try_from(content: Json) -> Result<Self, NotAPayload> {
+        Self::new(content)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,5 +84,6 @@ mod tests {
         assert_eq!(Payload::parse(b"[1]"), Err(NotAPayload::NotAnObject("an array")));
         assert_eq!(Payload::parse(br#""x""#), Err(NotAPayload::NotAnObject("a string")));
         assert!(Payload::parse(b"{}").is_ok());
+        assert!(serde_json::from_str::<Payload>(r#""[1]""#).is_err(), "nor when it travels");
     }
 }

@@ -219,6 +219,9 @@ impl Workflow {
         if self.amount.as_ref().is_some_and(volatile_covers) {
             return fault("volatile", "covers the amount: a changed amount would pass as a repetition");
         }
+        if self.currency.as_ref().is_some_and(volatile_covers) {
+            return fault("volatile", "covers the currency: a changed currency would pass as a repetition");
+        }
         if self.key_fields.iter().any(|field| volatile_covers(&field.payload)) {
             return fault("volatile", "covers a key field: a changed key field would pass as a repetition");
         }
@@ -338,6 +341,8 @@ mod tests {
         workflow.amount = Some("/total/amount".parse().unwrap());
         workflow.currency = Some("/currency".parse().unwrap());
         workflow.volatile = vec!["/total".parse().unwrap()];
+        assert_eq!(workflow.validate().unwrap_err().key, "volatile");
+        workflow.volatile = vec!["/currency".parse().unwrap()];
         assert_eq!(workflow.validate().unwrap_err().key, "volatile");
     }
 
