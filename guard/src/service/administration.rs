@@ -8,11 +8,12 @@ use crate::actor::Actor;
 use crate::destination::Destination;
 use crate::id::{PersonId, TokenId};
 use crate::json::Json;
+use crate::key::KeyPart;
 use crate::person::{EMAIL_CHARACTERS_MAX, Person, Role, password_from};
 use crate::refusal::Refusal;
 use crate::store::{Act, Administered, VersionedWorkflow};
 use crate::token::{Reach, Scope, TOKEN_NAME_CHARACTERS_MAX, Token, TokenSecret};
-use crate::trail::{Entry, EntryKind, detail};
+use crate::trail::{ChainHash, Entry, EntryKind, detail};
 use crate::workflow::{DefinitionFault, Workflow};
 
 /// Acts of the administration that lose the race this often are given up.
@@ -90,9 +91,11 @@ impl Guard {
     pub async fn apply(&self, definitions: &Definitions, actor: &Actor) -> Result<Applied, Refusal> {
         definitions.validate().map_err(|(kind, _, fault)| Refusal::field(kind, fault))?;
         for _ in 0..ADMINISTRATION_TRIES_MAX {
+            // Before the catalogue: what is applied in between moves the head on, and makes these acts stale.
+            let head = self.inner.registry.administration_head().await?;
             self.refresh().await?;
             let (acts, applied) = self.acts_for(definitions);
-            if acts.is_empty() || self.administer(actor, acts).await? == Administered::Done {
+            if acts.is_empty() || self.administer(actor, head, acts).await? == Administered::Done {
                 return Ok(applied);
             }
         }
@@ -140,6 +143,7 @@ impl Guard {
         if scopes.is_empty() {
             return Err(Refusal::field("scope", "is empty; a token that may do nothing is of no use"));
         }
+        check_companies(&reach)?;
         self.refresh().await?;
         let known = self.workflow_names(&Reach::EVERYTHING);
         if let Some(unknown) = reach.workflows.iter().flatten().find(|name| !known.contains(name)) {
@@ -201,6 +205,7 @@ impl Guard {
         actor: &Actor,
     ) -> Result<Person, Refusal> {
         let email = checked_email(email)?;
+        check_companies(&reach)?;
         let id = PersonId::new(self.now(), self.inner.entropy.bytes());
         let person = Person { id, email: email.clone(), role, reach };
         let facts = detail([
@@ -310,7 +315,8 @@ impl Guard {
         name: &str,
     ) -> Result<(), Refusal> {
         for _ in 0..ADMINISTRATION_TRIES_MAX {
-            match self.administer(actor, vec![(act.clone(), kind, facts.clone())]).await? {
+            let head = self.inner.registry.administration_head().await?;
+            match self.administer(actor, head, vec![(act.clone(), kind, facts.clone())]).await? {
                 Administered::Done => return Ok(()),
                 Administered::Stale => {}
                 Administered::Taken => return Err(Refusal::Taken { what: what.to_owned(), name: name.to_owned() }),
@@ -319,9 +325,13 @@ impl Guard {
         Err(contended())
     }
 
-    /// Does acts with their entries, chained behind the present head; then sees the catalogue anew.
-    async fn administer(&self, actor: &Actor, acts: Vec<(Act, EntryKind, Json)>) -> Result<Administered, Refusal> {
-        let mut head = self.inner.registry.administration_head().await?;
+    /// Does acts with their entries, chained behind the head that the caller saw; then sees the catalogue anew.
+    async fn administer(
+        &self,
+        actor: &Actor,
+        mut head: (u64, ChainHash),
+        acts: Vec<(Act, EntryKind, Json)>,
+    ) -> Result<Administered, Refusal> {
         let at = self.now();
         let mut chained = Vec::with_capacity(acts.len());
         for (act, kind, facts) in acts {
@@ -330,13 +340,22 @@ impl Guard {
             chained.push((act, entry));
         }
         let done = self.inner.registry.administer(chained).await?;
-        self.refresh().await?;
+        // It is done, whatever the reading says: a secret that is shown once must be shown, and the next reader tries again.
+        let _ = self.refresh().await;
         Ok(done)
     }
 }
 
 fn texts<'a>(values: impl Iterator<Item = &'a str>) -> Json {
     Json::Array(values.map(text).collect())
+}
+
+/// Refuses a company that no operation could be of.
+fn check_companies(reach: &Reach) -> Result<(), Refusal> {
+    for company in reach.companies.iter().flatten() {
+        KeyPart::new(company).map_err(|fault| Refusal::field("company", format!("{company:?} {fault}")))?;
+    }
+    Ok(())
 }
 
 fn checked_email(email: &str) -> Result<String, Refusal> {
