@@ -89,6 +89,14 @@ pub enum Event {
         /// Its new end.
         lease_expires_at: Timestamp,
     },
+    /// The guard lengthens the lease of a grant that it has not handed out yet, even when it ran down meanwhile: nobody can have
+    /// acted on it.
+    Renewed {
+        /// When.
+        at: Timestamp,
+        /// Its new end.
+        lease_expires_at: Timestamp,
+    },
     /// The lease ended without an outcome.
     LeaseExpired {
         /// When that was noticed.

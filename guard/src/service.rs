@@ -21,9 +21,10 @@ use crate::clock::{Clock, Entropy, Timestamp};
 use crate::event::Event;
 use crate::id::OperationId;
 use crate::json::Json;
+use crate::key::OperationKey;
 use crate::operation::Operation;
 use crate::refusal::{Refusal, StoreFault};
-use crate::state::State;
+use crate::state::{State, StateName};
 use crate::store::{Catalogue, Registry, Replaced, Replacement, Store, VersionedWorkflow};
 use crate::summary::{Count, Counted};
 use crate::token::{Reach, Scope, Token};
@@ -96,16 +97,20 @@ impl Guard {
     /// Ends every lease that is over; answers how many this call ended. At most `limit` at a time.
     ///
     /// # Errors
-    /// The store's fault.
+    /// The store's fault; where it concerns one operation only, after the others were ended.
     pub async fn expire_due(&self, limit: u32) -> Result<usize, Refusal> {
         let due = self.inner.store.expired(self.now(), limit).await?;
         let mut ended = 0;
+        let mut fault = None;
         for operation in due {
-            if self.expire(&operation).await? == Replaced::Replaced {
-                ended += 1;
+            match self.expire(&operation).await {
+                Ok(Replaced::Replaced) => ended += 1,
+                Ok(Replaced::Stale) => {}
+                Err(refusal @ Refusal::Store(StoreFault::Unavailable | StoreFault::Full)) => return Err(refusal),
+                Err(refusal) => fault = fault.or(Some(refusal)),
             }
         }
-        Ok(ended)
+        fault.map_or(Ok(ended), Err)
     }
 
     /// The workflow, for a token that may write in it.
@@ -156,6 +161,15 @@ impl Guard {
         let facts = detail([("attempt", Some(integer(operation.attempt_number())))]);
         let change = Transition { state, at, actor: Actor::Sweeper, kind, facts };
         self.replace(change.of(operation)).await
+    }
+
+    /// The revision that an operation supersedes once it is confirmed, by whomever.
+    async fn superseded_by(&self, key: &OperationKey, state: &State) -> Result<Option<OperationId>, Refusal> {
+        if state.name() != StateName::Confirmed || key.revision < 2 {
+            return Ok(None);
+        }
+        let previous = self.inner.store.operation_by_key(&key.at_revision(key.revision - 1)).await?;
+        Ok(previous.map(|previous| previous.id))
     }
 
     async fn replace(&self, replacement: Replacement) -> Result<Replaced, Refusal> {

@@ -229,6 +229,17 @@ impl State {
                 | Self::Confirmed { .. }
                 | Self::Disputed { .. } => Err(Refusal::LeaseExpired),
             },
+            Event::Renewed { lease_expires_at, .. } => match self {
+                Self::Acquired { .. } => Ok(Self::Acquired { lease_expires_at: *lease_expires_at }),
+                Self::Sending { since, .. } => Ok(Self::Sending { since: *since, lease_expires_at: *lease_expires_at }),
+                Self::AwaitingApproval
+                | Self::Rejected { .. }
+                | Self::Released { .. }
+                | Self::Failed { .. }
+                | Self::Unknown { .. }
+                | Self::Confirmed { .. }
+                | Self::Disputed { .. } => Err(self.impossible("renewed")),
+            },
             Event::LeaseExpired { at } => match self {
                 Self::Acquired { lease_expires_at } if at >= lease_expires_at => Ok(Self::Released { since: *at }),
                 Self::Sending { lease_expires_at, .. } if at >= lease_expires_at => {
@@ -300,7 +311,14 @@ impl State {
                 reason: format!("released as never sent, and its worker reported that it may have been sent: {reason}"),
                 destination_reference: None,
             }),
-            (Self::Failed { .. }, Outcome::Unknown { .. }) => Err(Refusal::OutcomeDisagrees { held: self.name() }),
+            // The proof is taken back by the one who would know; a key that stayed free would let the effect be doubled.
+            (Self::Failed { reason: proof, .. }, Outcome::Unknown { reason }) => Ok(Self::Disputed {
+                since: at,
+                reason: format!(
+                    "held as failed ({proof}), and its worker reported that it may have been applied: {reason}"
+                ),
+                destination_reference: None,
+            }),
             (Self::Confirmed { destination_reference: held, .. }, Outcome::Confirmed { destination_reference }) => {
                 if held == destination_reference {
                     return Ok(self.clone());

@@ -1,15 +1,18 @@
 //! Begin: may this be sent?
 
+use std::sync::Arc;
+
 use chrono::TimeDelta;
 
 use super::grant::{Granted, actor, proceed};
+use super::report::check_length;
 use super::{Guard, TRIES_MAX, Transition, contended, integer, require, text};
 use crate::conflict::Conflict;
 use crate::decision::{Asker, Decision, DecisionName, Verdict, decide};
 use crate::diff::{CHANGES_LISTED_MAX, changes};
 use crate::fingerprint::Fingerprint;
 use crate::id::ConflictId;
-use crate::key::OperationKey;
+use crate::key::{OperationKey, REVISION_MAX};
 use crate::operation::Operation;
 use crate::payload::Payload;
 use crate::pointer::Pointer;
@@ -19,6 +22,9 @@ use crate::store::{Delivery, Replaced, VersionedWorkflow};
 use crate::summary::{Count, Counted};
 use crate::token::{Scope, Token};
 use crate::trail::{EntryKind, detail};
+
+/// The worker's name, a delivery id and a begin id have at most this many characters each.
+pub const LABEL_CHARACTERS_MAX: usize = 500;
 
 /// A question: may this be sent?
 #[derive(Clone, Debug)]
@@ -158,7 +164,7 @@ impl Guard {
         &self,
         token: &Token,
         request: &BeginRequest,
-    ) -> Result<(std::sync::Arc<VersionedWorkflow>, TimeDelta), Refusal> {
+    ) -> Result<(Arc<VersionedWorkflow>, TimeDelta), Refusal> {
         require(token, Scope::OperationsWrite)?;
         let key = &request.key;
         let company = key.company.as_str();
@@ -172,6 +178,18 @@ impl Guard {
                 "action",
                 format!("is {:?}; this workflow allows {}", key.action, known.join(", ")),
             ));
+        }
+        if !(1..=REVISION_MAX).contains(&key.revision) {
+            return Err(Refusal::field("revision", format!("is {}; 1 to {REVISION_MAX} are possible", key.revision)));
+        }
+        let labels =
+            [("worker", &request.worker), ("delivery_id", &request.delivery_id), ("begin_id", &request.begin_id)];
+        for (field, label) in labels {
+            check_length(field, label.as_deref().unwrap_or_default(), LABEL_CHARACTERS_MAX)?;
+        }
+        if request.begin_id.as_deref().is_some_and(|begin_id| begin_id.trim().is_empty()) {
+            let message = "is empty; make a new random value for every try, or two workers would share one grant";
+            return Err(Refusal::field("begin_id", message));
         }
         if request.begin_id.is_some() && request.begin_id == request.delivery_id {
             let message =
@@ -193,8 +211,7 @@ impl Guard {
         request: &BeginRequest,
         workflow: &VersionedWorkflow,
     ) -> Result<Fingerprint, Refusal> {
-        let name = operation.key.workflow.as_str().to_owned();
-        let held_volatile = self.catalogue().volatile.get(&(name, operation.policy_version)).cloned();
+        let held_volatile = self.volatile_of(operation).await?;
         let present: &[Pointer] = &workflow.workflow.volatile;
         let received = Fingerprint::of(&request.payload, held_volatile.as_deref().unwrap_or(present));
         if received == operation.fingerprint || operation.policy_version == workflow.version {
@@ -205,6 +222,18 @@ impl Guard {
             return Ok(operation.fingerprint);
         }
         Ok(received)
+    }
+
+    /// The places that were left out of the operation's fingerprint; none where its workflow's version is not known.
+    async fn volatile_of(&self, operation: &Operation) -> Result<Option<Arc<[Pointer]>>, Refusal> {
+        let version = (operation.key.workflow.as_str().to_owned(), operation.policy_version);
+        let known = self.catalogue().volatile.get(&version).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        // Another process began under a definition that this one has not seen yet.
+        self.refresh().await?;
+        Ok(self.catalogue().volatile.get(&version).cloned())
     }
 
     async fn stored_payload(&self, operation: &Operation) -> Result<Option<Payload>, Refusal> {
@@ -224,11 +253,7 @@ impl Guard {
             return Ok(Some(Decision::Conflict { operation, conflict, is_new: false }));
         }
         let at = self.now();
-        let volatile = self
-            .catalogue()
-            .volatile
-            .get(&(operation.key.workflow.as_str().to_owned(), operation.policy_version))
-            .cloned();
+        let volatile = self.volatile_of(&operation).await?;
         let held = self.stored_payload(&operation).await?;
         let mut found =
             held.map(|held| changes(&held, &request.payload, volatile.as_deref().unwrap_or(&[]))).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::report::check_text;
 use super::{Guard, TRIES_MAX, Transition, contended, text};
 use crate::actor::Actor;
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, rfc3339};
 use crate::conflict::Conflict;
 use crate::event::{Event, Resolution};
 use crate::evidence::{Evidence, LINK_CHARACTERS_MAX};
@@ -80,6 +80,8 @@ impl Guard {
                 *operation = self.reachable(reach, operation.id).await?;
             }
         }
+        let is_asked_for = |state: StateName| filter.states.is_empty() || filter.states.contains(&state);
+        found.rows.retain(|operation| is_asked_for(operation.state.name()));
         Ok(found)
     }
 
@@ -142,8 +144,11 @@ impl Guard {
             return Err(Refusal::Forbidden { reason: "deciding needs the role operator or admin".to_owned() });
         }
         check_text("reason", reason)?;
-        if let Resolution::Confirmed { destination_reference } = resolution {
-            check_text("destination_reference", destination_reference)?;
+        match resolution {
+            Resolution::Confirmed { destination_reference } => {
+                check_text("destination_reference", destination_reference)?;
+            }
+            Resolution::NotApplied { reason } => check_text("reason", reason)?,
         }
         let link = checked_link(link)?;
         for _ in 0..TRIES_MAX {
@@ -153,6 +158,9 @@ impl Guard {
             }
             let at = self.now();
             let state = operation.state.after(&Event::Resolved { at, resolution: resolution.clone() })?;
+            if state.name() == StateName::Failed {
+                self.refuse_while_sending(&operation, at).await?;
+            }
             let before = operation.state.name();
             let reference = match resolution {
                 Resolution::Confirmed { destination_reference } => Some(text(destination_reference)),
@@ -166,8 +174,10 @@ impl Guard {
                 ("seen_fingerprint", Some(text(&operation.fingerprint.to_string()))),
             ]);
             let actor = Actor::Person { email: person.email.clone() };
+            let supersedes = self.superseded_by(&operation.key, &state).await?;
             let mut replacement =
                 Transition { state, at, actor: actor.clone(), kind: EntryKind::Resolved, facts }.of(&operation);
+            replacement.supersedes = supersedes;
             replacement.evidence = Some(Evidence {
                 id: EvidenceId::new(at, self.inner.entropy.bytes()),
                 operation: id,
@@ -198,6 +208,26 @@ impl Guard {
     /// The store's fault.
     pub async fn waiting(&self, reach: &Reach) -> Result<Waiting, Refusal> {
         Ok(self.inner.store.waiting(reach).await?)
+    }
+
+    /// A late report makes an operation disputed while its latest attempt is under way. Its worker was told to send and has not
+    /// answered; the key must not be free before that lease is over, or two could send at once.
+    async fn refuse_while_sending(&self, operation: &Operation, now: Timestamp) -> Result<(), Refusal> {
+        if operation.state.name() != StateName::Disputed {
+            return Ok(());
+        }
+        match self.interrupted_until(operation).await?.filter(|until| now < *until) {
+            None => Ok(()),
+            Some(until) => Err(Refusal::Impossible {
+                state: operation.state.name(),
+                what: format!(
+                    "decided as not applied before {}: attempt {} may be sending until then",
+                    rfc3339(until),
+                    operation.attempt_number()
+                )
+                .into(),
+            }),
+        }
     }
 
     /// The refusal that tells who changed the operation last.

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::begin::BeginRequest;
 use super::{Guard, Transition, integer, text};
 use crate::actor::Actor;
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, rfc3339};
 use crate::decision::{Decision, DecisionName};
 use crate::event::Event;
 use crate::fingerprint::{FINGERPRINT_SCHEME, Fingerprint};
@@ -19,6 +19,9 @@ use crate::store::{Insertion, NewOperation, Replaced, VersionedWorkflow};
 use crate::summary::{Count, Counted};
 use crate::token::Token;
 use crate::trail::{ChainHash, Entry, EntryKind, detail};
+
+/// A lease that runs down in the store is renewed at most this often before it is handed out.
+const RENEWALS_MAX: u32 = 3;
 
 /// What came of trying to grant.
 pub(super) enum Granted {
@@ -66,6 +69,8 @@ impl Guard {
         let new = NewOperation { operation: operation.clone(), payload: request.payload.to_text(), entry, counts };
         match self.inner.store.insert_if_absent(new).await? {
             Insertion::Inserted => self.granted(operation, lease).await,
+            // A store that lost its own answer and tried again met this very insertion.
+            Insertion::Existing(existing) if existing.id == operation.id => self.granted(*existing, lease).await,
             Insertion::Existing(existing) => Ok(Granted::Moved(Some(existing))),
         }
     }
@@ -90,26 +95,41 @@ impl Guard {
         let operation = replacement.operation.clone();
         match self.replace(replacement).await? {
             Replaced::Replaced => self.granted(operation, lease).await,
-            Replaced::Stale => Ok(Granted::Moved(None)),
+            Replaced::Stale => {
+                let found = self.inner.store.operation(operation.id).await?;
+                let lease_of = |operation: &Operation| operation.attempt.as_ref().map(|held| held.lease_token.clone());
+                match found.filter(|found| lease_of(found) == lease_of(&operation)) {
+                    // A store that lost its own answer and tried again met this very attempt.
+                    Some(ours) => self.granted(ours, lease).await,
+                    None => Ok(Granted::Moved(None)),
+                }
+            }
         }
     }
 
-    /// Hands out a stored grant, but never one whose lease ran down while it was being stored: such a lease is renewed first.
+    /// Hands out a stored grant, but never one whose lease ran down while it was being stored: such a lease is renewed first. Where
+    /// somebody noticed its end before, that stands.
     async fn granted(&self, mut operation: Operation, lease: TimeDelta) -> Result<Granted, Refusal> {
-        let now = self.now();
-        let stored_until = operation.state.lease_expires_at().unwrap_or(now);
-        if now + lease / 2 > stored_until {
+        for _ in 0..RENEWALS_MAX {
+            let now = self.now();
+            if operation.state.lease_expires_at().is_none_or(|stored_until| now + lease / 2 <= stored_until) {
+                break;
+            }
             let lease_expires_at = now + lease;
-            let Ok(state) = operation.state.after(&Event::Extended { at: now, lease_expires_at }) else {
-                return Ok(Granted::Moved(None));
-            };
-            let facts = detail([("reason", Some(text("storing the grant took long")))]);
+            let state = operation.state.after(&Event::Renewed { at: now, lease_expires_at })?;
+            let facts = detail([
+                ("lease_expires_at", Some(text(&rfc3339(lease_expires_at)))),
+                ("reason", Some(text("storing the grant took long"))),
+            ]);
             let replacement =
                 Transition { state, at: now, actor: Actor::Sweeper, kind: EntryKind::Extended, facts }.of(&operation);
             operation = replacement.operation.clone();
             if self.replace(replacement).await? == Replaced::Stale {
                 return Ok(Granted::Moved(None));
             }
+        }
+        if operation.state.lease_is_over(self.now()) {
+            return Ok(Granted::Moved(None));
         }
         Ok(proceed(operation, false).map_or(Granted::Moved(None), |decision| Granted::Yes(Box::new(decision))))
     }

@@ -1,9 +1,10 @@
 //! What workers tell: sending, still alive, outcome.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta};
 
 use super::{Guard, TRIES_MAX, Transition, contended, integer, require, text};
 use crate::actor::Actor;
+use crate::clock::{Timestamp, rfc3339};
 use crate::event::{Event, Outcome, REPORT_TEXT_CHARACTERS_MAX, Standing};
 use crate::fingerprint::Fingerprint;
 use crate::id::OperationId;
@@ -12,8 +13,8 @@ use crate::key::OperationKey;
 use crate::operation::{LeaseToken, Operation};
 use crate::payload::Payload;
 use crate::refusal::Refusal;
-use crate::state::State;
-use crate::store::Replaced;
+use crate::state::{State, StateName};
+use crate::store::{Replaced, Replacement};
 use crate::token::{Scope, Token};
 use crate::trail::{Entry, EntryKind, detail};
 
@@ -71,12 +72,12 @@ impl Guard {
         require(token, Scope::OperationsWrite)?;
         for _ in 0..TRIES_MAX {
             let operation = self.held(token, id, lease_token).await?;
-            let seconds = self.lease_bounded(&operation.key, lease_seconds)?;
+            let seconds = self.lease_bounded(&operation.key, lease_seconds).await?;
             let at = self.now();
             let asked = at + TimeDelta::seconds(seconds.into());
             let lease_expires_at = operation.state.lease_expires_at().map_or(asked, |end| end.max(asked));
             let state = operation.state.after(&Event::Extended { at, lease_expires_at })?;
-            let facts = detail([("lease_expires_at", Some(text(&crate::clock::rfc3339(lease_expires_at))))]);
+            let facts = detail([("lease_expires_at", Some(text(&rfc3339(lease_expires_at))))]);
             if let Some(changed) = self.step(token, operation, state, EntryKind::Extended, facts).await? {
                 return Ok(changed);
             }
@@ -84,7 +85,8 @@ impl Guard {
         Err(contended())
     }
 
-    /// A worker reports how its attempt went. The same report again changes nothing.
+    /// A worker reports how its attempt went. What is answered is in the trail by then; the same report again changes nothing and is
+    /// answered as it was the first time, whatever happened since.
     ///
     /// # Errors
     /// [`Refusal::OutcomeDisagrees`] and [`Refusal::StaleLease`] keep the report as evidence, and make the operation disputed where
@@ -94,31 +96,28 @@ impl Guard {
         check_outcome(&report.outcome)?;
         for _ in 0..TRIES_MAX {
             let operation = self.reachable(&token.reach, id).await?;
-            let latest = operation.attempt.as_ref().is_some_and(|attempt| attempt.lease_token == report.lease_token);
-            let standing = if latest {
-                Standing::Latest
-            } else {
-                Standing::Earlier {
-                    attempt: self.earlier_attempt(id, &report.lease_token).await?.ok_or(Refusal::StaleLease)?,
-                }
-            };
+            let reporter = self.reporter(&operation, &report.lease_token).await?;
             let at = self.now();
-            let event = Event::Reported { at, outcome: report.outcome.clone(), standing };
-            let done = match operation.state.after(&event) {
-                Ok(state) if state == operation.state => match standing {
-                    Standing::Latest => return Ok(operation),
-                    Standing::Earlier { .. } => {
-                        self.keep_report(token, &operation, report, standing, Refusal::StaleLease).await?
-                    }
-                },
-                Ok(state) => self.take_report(token, &operation, state, report, standing).await?,
-                Err(refusal @ Refusal::OutcomeDisagrees { .. }) => {
-                    self.keep_report(token, &operation, report, standing, refusal).await?
+            let event = Event::Reported { at, outcome: report.outcome.clone(), standing: reporter.standing };
+            let (state, disagrees) = match operation.state.after(&event) {
+                Ok(state) => {
+                    let is_new_dispute = state.name() == StateName::Disputed && operation.state.name() != state.name();
+                    (state, is_new_dispute)
                 }
+                Err(Refusal::OutcomeDisagrees { .. }) => (operation.state.clone(), true),
                 Err(refusal) => return Err(refusal),
             };
-            if let Some(answer) = done {
-                return answer;
+            let facts = report_facts(&operation, &reporter, report, disagrees);
+            // Who holds a lease has told nothing yet: the commonest report needs no look into the trail.
+            let is_first = reporter.standing == Standing::Latest && operation.state.lease_expires_at().is_some();
+            if !is_first && let Some(told) = self.told(id, &facts).await? {
+                return answer(reporter.standing, held_then(&told), operation);
+            }
+            let held = disagrees.then(|| operation.state.name());
+            let replacement = self.report_kept(token, &operation, reporter.worker, report, (state, at), facts).await?;
+            let changed = replacement.operation.clone();
+            if self.replace(replacement).await? == Replaced::Replaced {
+                return answer(reporter.standing, held, changed);
             }
         }
         Err(contended())
@@ -131,10 +130,16 @@ impl Guard {
         if latest { Ok(operation) } else { Err(Refusal::StaleLease) }
     }
 
-    fn lease_bounded(&self, key: &OperationKey, asked: Option<u32>) -> Result<u32, Refusal> {
-        let catalogue = self.catalogue();
-        let name = key.workflow.as_str();
-        let known = catalogue.workflows.get(name).ok_or_else(|| Refusal::not_found("workflow"))?;
+    async fn lease_bounded(&self, key: &OperationKey, asked: Option<u32>) -> Result<u32, Refusal> {
+        let find = || self.catalogue().workflows.get(key.workflow.as_str()).cloned();
+        let known = match find() {
+            Some(known) => known,
+            // Another process took it up, and began in it.
+            None => {
+                self.refresh().await?;
+                find().ok_or_else(|| Refusal::not_found("workflow"))?
+            }
+        };
         known.workflow.lease_seconds(asked).map_err(|message| Refusal::field("lease_seconds", message))
     }
 
@@ -150,86 +155,92 @@ impl Guard {
         if state == operation.state {
             return Ok(Some(operation));
         }
-        let change = Transition { state, at: self.now(), actor: reporter(token, &operation), kind, facts };
-        let replacement = change.of(&operation);
+        let worker = operation.attempt.as_ref().and_then(|attempt| attempt.worker.clone());
+        let actor = Actor::Token { name: token.name.clone(), worker };
+        let replacement = Transition { state, at: self.now(), actor, kind, facts }.of(&operation);
         let changed = replacement.operation.clone();
         Ok((self.replace(replacement).await? == Replaced::Replaced).then_some(changed))
     }
 
-    /// Writes a report that moves the state; none when somebody else moved first.
-    async fn take_report(
+    /// The change that a report makes: it moves the state, or is only kept.
+    async fn report_kept(
         &self,
         token: &Token,
         operation: &Operation,
-        state: State,
+        worker: Option<String>,
         report: &Report,
-        standing: Standing,
-    ) -> Result<Option<Result<Operation, Refusal>>, Refusal> {
-        let (before, after) = (operation.state.name(), state.name());
-        let is_new_dispute =
-            matches!(state, State::Disputed { .. }) && !matches!(operation.state, State::Disputed { .. });
-        let facts = report_facts(operation, report, standing);
-        let change =
-            Transition { state, at: self.now(), actor: reporter(token, operation), kind: EntryKind::Reported, facts };
-        let mut replacement = change.of(operation);
-        replacement.response = report.response.as_ref().map(Json::to_string);
-        if after == crate::state::StateName::Confirmed && operation.key.revision > 1 {
-            let previous = operation.key.at_revision(operation.key.revision - 1);
-            replacement.supersedes = self.inner.store.operation_by_key(&previous).await?.map(|previous| previous.id);
+        (state, at): (State, Timestamp),
+        facts: Json,
+    ) -> Result<Replacement, Refusal> {
+        let moves = state != operation.state;
+        // The response that is kept is that of the attempt that settled the operation; a contradiction does not replace it.
+        let settles = moves && state.name() != StateName::Disputed;
+        let kind = if moves { EntryKind::Reported } else { EntryKind::ReportKept };
+        let supersedes = if moves { self.superseded_by(&operation.key, &state).await? } else { None };
+        let actor = Actor::Token { name: token.name.clone(), worker };
+        let mut replacement = Transition { state, at, actor, kind, facts }.of(operation);
+        replacement.response = report.response.as_ref().filter(|_| settles).map(Json::to_string);
+        replacement.supersedes = supersedes;
+        Ok(replacement)
+    }
+
+    /// Whose report it is: the lease token tells.
+    async fn reporter(&self, operation: &Operation, lease_token: &LeaseToken) -> Result<Reporter, Refusal> {
+        if let Some(attempt) = operation.attempt.as_ref().filter(|attempt| attempt.lease_token == *lease_token) {
+            let worker = attempt.worker.clone();
+            return Ok(Reporter { standing: Standing::Latest, attempt: attempt.number, worker });
         }
-        let changed = replacement.operation.clone();
-        if self.replace(replacement).await? == Replaced::Stale {
+        let digest = Json::String(lease_token.digest());
+        let is_begun = |entry: &Entry| entry.kind == EntryKind::Begun && entry.detail.member("lease") == Some(&digest);
+        let begun = self.find_entry(operation.id, is_begun).await?.ok_or(Refusal::StaleLease)?;
+        let attempt = match begun.detail.member("attempt") {
+            Some(Json::Number(number)) => number.as_written().parse().map_err(|_| Refusal::StaleLease)?,
+            Some(Json::Null | Json::Bool(_) | Json::String(_) | Json::Array(_) | Json::Object(_)) | None => {
+                return Err(Refusal::StaleLease);
+            }
+        };
+        let worker = match begun.actor {
+            Actor::Token { worker, .. } => worker,
+            Actor::Person { .. } | Actor::Sweeper | Actor::CommandLine | Actor::FirstStart => None,
+        };
+        Ok(Reporter { standing: Standing::Earlier { attempt }, attempt, worker })
+    }
+
+    /// The entry of the very same report, where it was handed in before.
+    async fn told(&self, id: OperationId, facts: &Json) -> Result<Option<Entry>, Refusal> {
+        let is_same = |entry: &Entry| is_report(entry.kind) && same_report(&entry.detail, facts);
+        self.find_entry(id, is_same).await
+    }
+
+    /// Until when a request of the latest attempt may still be under way although the operation is disputed: a report from an earlier
+    /// attempt interrupted it, and its worker has told nothing since.
+    pub(super) async fn interrupted_until(&self, operation: &Operation) -> Result<Option<Timestamp>, Refusal> {
+        let interrupts = |entry: &Entry| entry.detail.member(INTERRUPTS).is_some();
+        let latest = integer(operation.attempt_number());
+        let mut until = None;
+        let mut after = 0;
+        while let Some(entry) = self.find_entry_behind(operation.id, after, interrupts).await? {
+            after = entry.sequence;
+            until = entry.detail.member(INTERRUPTS).and_then(Json::as_str).map(ToOwned::to_owned);
+        }
+        let is_told = |entry: &Entry| is_report(entry.kind) && entry.detail.member("attempt") == Some(&latest);
+        let Some(until) = until else { return Ok(None) };
+        if self.find_entry_behind(operation.id, after, is_told).await?.is_some() {
             return Ok(None);
         }
-        Ok(Some(match standing {
-            Standing::Earlier { .. } => Err(Refusal::StaleLease),
-            Standing::Latest if is_new_dispute => Err(Refusal::OutcomeDisagrees { held: before }),
-            Standing::Latest => Ok(changed),
-        }))
-    }
-
-    /// Keeps a report that moves nothing, once, and answers with `refusal`; none when somebody else moved first.
-    async fn keep_report(
-        &self,
-        token: &Token,
-        operation: &Operation,
-        report: &Report,
-        standing: Standing,
-        refusal: Refusal,
-    ) -> Result<Option<Result<Operation, Refusal>>, Refusal> {
-        let facts = report_facts(operation, report, standing);
-        let change = Transition {
-            state: operation.state.clone(),
-            at: self.now(),
-            actor: reporter(token, operation),
-            kind: EntryKind::ReportKept,
-            facts,
-        };
-        let replacement = change.of(operation);
-        let told = |entry: &Entry| {
-            matches!(entry.kind, EntryKind::ReportKept | EntryKind::Reported)
-                && same_report(&entry.detail, &replacement.entry.detail)
-        };
-        if self.find_entry(operation.id, told).await?.is_some() {
-            return Ok(Some(Err(refusal)));
-        }
-        Ok((self.replace(replacement).await? == Replaced::Replaced).then_some(Err(refusal)))
-    }
-
-    /// The number of the attempt whose lease had this token.
-    async fn earlier_attempt(&self, id: OperationId, lease_token: &LeaseToken) -> Result<Option<u32>, Refusal> {
-        let digest = Json::String(lease_token.digest());
-        let begun = self
-            .find_entry(id, |entry| entry.kind == EntryKind::Begun && entry.detail.member("lease") == Some(&digest))
-            .await?;
-        Ok(begun.and_then(|entry| match entry.detail.member("attempt") {
-            Some(Json::Number(number)) => number.as_written().parse().ok(),
-            Some(Json::Null | Json::Bool(_) | Json::String(_) | Json::Array(_) | Json::Object(_)) | None => None,
-        }))
+        Ok(DateTime::parse_from_rfc3339(&until).ok().map(|until| until.to_utc()))
     }
 
     async fn find_entry(&self, id: OperationId, matches: impl Fn(&Entry) -> bool) -> Result<Option<Entry>, Refusal> {
-        let mut after = 0;
+        self.find_entry_behind(id, 0, matches).await
+    }
+
+    async fn find_entry_behind(
+        &self,
+        id: OperationId,
+        mut after: u64,
+        matches: impl Fn(&Entry) -> bool,
+    ) -> Result<Option<Entry>, Refusal> {
         loop {
             let entries = self.inner.store.entries(id, after, ENTRIES_PER_READ).await?;
             let Some(last) = entries.last() else { return Ok(None) };
@@ -241,35 +252,70 @@ impl Guard {
     }
 }
 
-/// The worker of the latest attempt, behind the token that reports.
-fn reporter(token: &Token, operation: &Operation) -> Actor {
-    let worker = operation.attempt.as_ref().and_then(|attempt| attempt.worker.clone());
-    Actor::Token { name: token.name.clone(), worker }
+/// Who hands a report in.
+struct Reporter {
+    standing: Standing,
+    attempt: u32,
+    worker: Option<String>,
 }
 
-fn report_facts(operation: &Operation, report: &Report, standing: Standing) -> Json {
-    let attempt = match standing {
-        Standing::Latest => operation.attempt_number(),
-        Standing::Earlier { attempt } => attempt,
-    };
+/// The fact that names how the operation was held when a report disagreed with it.
+const DISAGREES_WITH: &str = "disagrees_with";
+
+/// The fact that tells until when the lease lasted that a report of an earlier attempt broke into.
+const INTERRUPTS: &str = "interrupts_lease_until";
+
+const fn is_report(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::Reported | EntryKind::ReportKept)
+}
+
+/// What a report is answered that moved or met `operation`.
+fn answer(standing: Standing, held: Option<StateName>, operation: Operation) -> Result<Operation, Refusal> {
+    match (standing, held) {
+        (Standing::Earlier { .. }, _) => Err(Refusal::StaleLease),
+        (Standing::Latest, Some(held)) => Err(Refusal::OutcomeDisagrees { held }),
+        (Standing::Latest, None) => Ok(operation),
+    }
+}
+
+/// How the operation was held when a report that was told before disagreed with it.
+fn held_then(told: &Entry) -> Option<StateName> {
+    told.detail.member(DISAGREES_WITH).and_then(Json::as_str).and_then(StateName::parse)
+}
+
+fn report_facts(operation: &Operation, reporter: &Reporter, report: &Report, disagrees: bool) -> Json {
     let (reference, reason) = match &report.outcome {
         Outcome::Confirmed { destination_reference } => (Some(destination_reference), None),
         Outcome::Failed { reason } | Outcome::Unknown { reason } => (None, Some(reason)),
     };
     let response = report.response.as_ref();
-    let response_status = response.and_then(|response| response.member("status")).cloned();
+    let response_status = response.and_then(|response| response.member("status")).filter(|status| is_status(status));
     let response_fingerprint = response
         .and_then(|response| Payload::new(response.clone()).ok())
         .map(|response| Fingerprint::of(&response, &[]));
+    let interrupts = match (reporter.standing, &report.outcome) {
+        (Standing::Earlier { .. }, Outcome::Confirmed { .. }) => operation.state.lease_expires_at(),
+        (Standing::Earlier { .. }, Outcome::Failed { .. } | Outcome::Unknown { .. }) | (Standing::Latest, _) => None,
+    };
     detail([
-        ("attempt", Some(integer(attempt))),
+        ("attempt", Some(integer(reporter.attempt))),
         ("outcome", Some(text(report.outcome.as_str()))),
         ("destination_reference", reference.map(|reference| text(reference))),
         ("reason", reason.map(|reason| text(reason))),
-        ("response_status", response_status),
+        (DISAGREES_WITH, disagrees.then(|| text(operation.state.name().as_str()))),
+        (INTERRUPTS, interrupts.map(|until| text(&rfc3339(until)))),
+        ("response_status", response_status.cloned()),
         ("response_fingerprint", response_fingerprint.map(|fingerprint| text(&fingerprint.to_string()))),
         ("request_id", report.request_id.as_deref().map(text)),
     ])
+}
+
+/// Whether it is an HTTP status; the trail keeps nothing else of a response, whose body may have to be forgotten.
+fn is_status(status: &Json) -> bool {
+    match status {
+        Json::Number(number) => number.as_written().parse().is_ok_and(|status: u16| (100..=599).contains(&status)),
+        Json::Null | Json::Bool(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => false,
+    }
 }
 
 /// Whether two entries tell the same report: the same words about the same attempt.
@@ -290,8 +336,13 @@ pub(super) fn check_text(field: &str, value: &str) -> Result<(), Refusal> {
     if value.trim().is_empty() {
         return Err(Refusal::field(field, "is empty; it is needed here"));
     }
-    if value.chars().count() > REPORT_TEXT_CHARACTERS_MAX {
-        return Err(Refusal::field(field, format!("has over {REPORT_TEXT_CHARACTERS_MAX} characters")));
+    check_length(field, value, REPORT_TEXT_CHARACTERS_MAX)
+}
+
+/// Refuses a text that no store could keep: beyond `characters_max`, or with U+0000, which PostgreSQL's text does not hold.
+pub(super) fn check_length(field: &str, value: &str, characters_max: usize) -> Result<(), Refusal> {
+    if value.chars().count() > characters_max {
+        return Err(Refusal::field(field, format!("has over {characters_max} characters")));
     }
     if value.contains('\0') {
         return Err(Refusal::field(field, "contains the character U+0000"));
