@@ -101,7 +101,7 @@ impl serde::Serialize for Pointer {
 impl<'de> serde::Deserialize<'de> for Pointer {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        text.parse().map_err(|wrong| serde::de::Error::custom(format_args!("{text:?}: {wrong}")))
     }
 }
 
