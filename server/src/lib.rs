@@ -3,6 +3,7 @@
 pub mod api;
 pub mod caller;
 pub mod clock;
+pub mod config;
 pub mod desk;
 pub mod health;
 pub mod latency;
@@ -11,6 +12,7 @@ pub mod observe;
 pub mod problem;
 pub mod router;
 pub mod session;
+pub mod settings;
 pub mod site;
 pub mod state;
 pub mod store;

@@ -1,0 +1,208 @@
+//! The configuration file: workflows, destinations and, in `[server]`, settings of the process.
+//!
+//! It is read as a whole or not at all. Every fault says which file, line and key, and how to mend it.
+
+mod fault;
+mod place;
+mod text;
+
+use std::path::Path;
+
+use guard::destination::Destination;
+use guard::service::Definitions;
+use guard::workflow::Workflow;
+use serde_json_path::JsonPath;
+
+pub use fault::{ConfigFault, Place};
+use place::Tree;
+pub use text::{effective, export};
+
+/// A configuration file has at most this many bytes: it is written by hand.
+pub const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// What a configuration file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// Settings of the process; flags and the environment win over them.
+    pub server: ServerTable,
+    /// Workflows and destinations.
+    pub definitions: Definitions,
+    /// The file's name and text, to say where something stands.
+    source: (String, String),
+}
+
+/// The table `[server]`: settings of the process, each of which may be left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerTable {
+    /// `sqlite://PATH` or `postgres://…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
+    /// `ADDRESS:PORT`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listen: Option<String>,
+    /// The address under which people and automations reach the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_url: Option<String>,
+    /// How many reverse proxies stand before the server; what they write into `X-Forwarded-For` is believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusted_proxies: Option<u32>,
+    /// Whether `/metrics` answers without a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics_open: Option<bool>,
+    /// The greatest body of a request, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload_bytes_max: Option<usize>,
+    /// The greatest body of a batch, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_bytes_max: Option<usize>,
+    /// How often one token may ask per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_second: Option<u32>,
+    /// How many connections are served at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections_max: Option<u32>,
+    /// What is logged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// How it is logged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_format: Option<String>,
+}
+
+/// The shape of the file.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    server: ServerTable,
+    #[serde(default)]
+    workflow: Vec<Workflow>,
+    #[serde(default)]
+    destination: Vec<Destination>,
+}
+
+impl Configuration {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The first fault of the file.
+    pub fn read(path: &Path) -> Result<Self, ConfigFault> {
+        let file = path.display().to_string();
+        let unreadable = |reason: String| ConfigFault { file: file.clone(), place: None, key: None, message: reason };
+        let size = std::fs::metadata(path).map_err(|error| unreadable(format!("cannot be read: {error}")))?.len();
+        if size > FILE_BYTES_MAX {
+            return Err(unreadable(format!("has over {FILE_BYTES_MAX} bytes; that is no configuration file")));
+        }
+        let bytes = std::fs::read(path).map_err(|error| unreadable(format!("cannot be read: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            unreadable(format!("is not UTF-8 from byte {} on; save it as UTF-8", error.utf8_error().valid_up_to()))
+        })?;
+        Self::parse(&file, &text)
+    }
+
+    /// Reads the text of a file of this name.
+    ///
+    /// # Errors
+    /// The first fault of the text.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ConfigFault> {
+        let read: File = toml::from_str(text).map_err(|error| fault::of_shape(file, text, &error))?;
+        let definitions = Definitions { workflows: read.workflow, destinations: read.destination };
+        let at = |table: &str, index: Option<usize>, key: &str, message: String| {
+            let found = Tree::of(text).and_then(|tree| tree.nearest(table, index, key));
+            ConfigFault {
+                file: file.to_owned(),
+                place: found.map(|offset| Place::of(text, offset)),
+                key: Some(format!("{table}.{key}")),
+                message,
+            }
+        };
+        if let Err((key, message)) = crate::settings::check(&read.server) {
+            return Err(at("server", None, key, message));
+        }
+        if let Err((kind, index, fault)) = definitions.validate() {
+            return Err(at(kind, Some(index), fault.key, fault.message));
+        }
+        if let Some((kind, index, key, message)) = json_paths(&definitions).find_map(wrong_json_path) {
+            return Err(at(kind, Some(index), key, message));
+        }
+        Ok(Self { server: read.server, definitions, source: (file.to_owned(), text.to_owned()) })
+    }
+
+    /// Where the headers of destinations stand for secrets that cannot be read here.
+    pub fn missing_secrets(&self) -> Vec<ConfigFault> {
+        let (file, text) = &self.source;
+        let tree = Tree::of(text);
+        let mut missing = Vec::new();
+        for (index, destination) in self.definitions.destinations.iter().enumerate() {
+            for (header, value) in &destination.headers {
+                let Some(message) = unreadable_secret(value) else { continue };
+                let key = format!("headers.{header}");
+                let offset = tree.as_ref().and_then(|tree| tree.nearest("destination", Some(index), &key));
+                missing.push(ConfigFault {
+                    file: file.clone(),
+                    place: offset.map(|offset| Place::of(text, offset)),
+                    key: Some(format!("destination.{key}")),
+                    message,
+                });
+            }
+        }
+        missing
+    }
+}
+
+/// Why the secret that a header's value stands for cannot be read; none where it can, or where the value is itself the text.
+fn unreadable_secret(value: &str) -> Option<String> {
+    if let Some(name) = value.strip_prefix("env:") {
+        return match std::env::var(name) {
+            Ok(secret) if !secret.is_empty() => None,
+            Ok(_) => Some(format!("the environment variable {name} is empty; set it where the server is started")),
+            Err(std::env::VarError::NotPresent) => {
+                Some(format!("the environment variable {name} is not set; set it where the server is started"))
+            }
+            Err(std::env::VarError::NotUnicode(_)) => Some(format!("the environment variable {name} is not UTF-8")),
+        };
+    }
+    let path = value.strip_prefix("file:")?;
+    match std::fs::read_to_string(path) {
+        Ok(secret) if !secret.trim().is_empty() => None,
+        Ok(_) => Some(format!("the file {path} is empty; write the secret into it")),
+        Err(error) => Some(format!("the file {path} cannot be read: {error}")),
+    }
+}
+
+type KeyedPath<'a> = (&'static str, usize, &'static str, &'a str);
+
+/// Every RFC 9535 path of the definitions, with where it stands.
+fn json_paths(definitions: &Definitions) -> impl Iterator<Item = KeyedPath<'_>> {
+    let of_workflows = definitions.workflows.iter().enumerate().flat_map(|(index, workflow)| {
+        workflow.key_fields.iter().map(move |field| ("workflow", index, "key_fields", field.record.as_str()))
+    });
+    let of_destinations = definitions.destinations.iter().enumerate().flat_map(|(index, destination)| {
+        let create = destination.create.as_ref().map(|create| ("create.reference", create.reference.as_str()));
+        let lookup = destination.lookup.iter().flat_map(|lookup| {
+            let next_page = lookup.next_page.as_deref().map(|path| ("lookup.next_page", path));
+            let void = lookup.void.as_ref().map(|void| ("lookup.void.path", void.path.as_str()));
+            [
+                ("lookup.records", lookup.records.as_str()),
+                ("lookup.external_reference", lookup.external_reference.as_str()),
+                ("lookup.reference", lookup.reference.as_str()),
+            ]
+            .into_iter()
+            .chain(next_page)
+            .chain(void)
+        });
+        create.into_iter().chain(lookup).map(move |(key, path)| ("destination", index, key, path))
+    });
+    of_workflows.chain(of_destinations)
+}
+
+fn wrong_json_path((kind, index, key, path): KeyedPath<'_>) -> Option<(&'static str, usize, &'static str, String)> {
+    let wrong = JsonPath::parse(path).err()?;
+    let message = format!(
+        "{path:?} is no JSONPath (RFC 9535): {} at its character {}; it looks like \"$.items[*].id\"",
+        wrong.message(),
+        wrong.position() + 1
+    );
+    Some((kind, index, key, message))
+}
