@@ -1,12 +1,16 @@
 //! Onceover's server: it stores and serves what the guard decides and what the desk shows.
 
 pub mod api;
+pub mod background;
 pub mod caller;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod desk;
 pub mod health;
 pub mod latency;
+pub mod listener;
+pub mod log;
 pub mod metrics;
 pub mod observe;
 pub mod problem;

@@ -1,0 +1,99 @@
+//! What goes on beside requests: ending leases, following the configuration, sealing the trail, cleaning up.
+
+use std::future::Future;
+use std::time::Duration;
+
+use guard::refusal::Refusal;
+use guard::service::Guard;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::session::Gate;
+use crate::state::Server;
+
+/// Leases that are over are looked for this often, in milliseconds. A begin or a page that meets one ends it at once.
+pub const SWEEP_MILLISECONDS: u64 = 1_000;
+
+/// So many leases are ended before the sweeper looks again for more.
+pub const SWEEP_ROWS_MAX: u32 = 200;
+
+/// A configuration that another process changed is in force here after this time, in milliseconds.
+pub const REFRESH_MILLISECONDS: u64 = 1_000;
+
+/// Sessions that are over are deleted this often, in seconds.
+pub const SESSIONS_SECONDS: u64 = 600;
+
+/// Starts every task; each ends when the server drains, after the step that it is in.
+pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
+    let tasks = TaskTracker::new();
+    let repeat = |name, period, step| tasks.spawn(repeat(name, period, server.draining.clone(), step));
+    let guard = server.guard.clone();
+    repeat("sweep", Duration::from_millis(SWEEP_MILLISECONDS), step(move || sweep(guard.clone())));
+    let guard = server.guard.clone();
+    repeat("refresh", Duration::from_millis(REFRESH_MILLISECONDS), step(move || refresh(guard.clone())));
+    let gate = gate.clone();
+    repeat("sessions", Duration::from_secs(SESSIONS_SECONDS), step(move || end_sessions(gate.clone())));
+    tasks.close();
+    tasks
+}
+
+type Step = Box<dyn Fn() -> std::pin::Pin<Box<dyn Future<Output = Result<(), Refusal>> + Send>> + Send + Sync>;
+
+fn step<F: Future<Output = Result<(), Refusal>> + Send + 'static>(
+    work: impl Fn() -> F + Send + Sync + 'static,
+) -> Step {
+    Box::new(move || Box::pin(work()))
+}
+
+/// Does a step again and again. A store that is away is told once, and once again when it is back.
+async fn repeat(name: &'static str, period: Duration, draining: CancellationToken, step: Step) {
+    let mut ticks = tokio::time::interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_failing = false;
+    loop {
+        tokio::select! {
+            () = draining.cancelled() => return,
+            _ = ticks.tick() => {}
+        }
+        match step().await {
+            Ok(()) if is_failing => {
+                is_failing = false;
+                tracing::info!(task = name, "works again");
+            }
+            Ok(()) => {}
+            Err(_) if is_failing => {}
+            Err(refusal) => {
+                is_failing = true;
+                tracing::error!(task = name, %refusal, "cannot do its work; it tries again");
+            }
+        }
+    }
+}
+
+async fn sweep(guard: Guard) -> Result<(), Refusal> {
+    let mut total = 0;
+    loop {
+        let ended = guard.expire_due(SWEEP_ROWS_MAX).await?;
+        total += ended;
+        if ended < SWEEP_ROWS_MAX as usize {
+            break;
+        }
+    }
+    if total > 0 {
+        tracing::info!(leases = total, "ended leases that were over");
+    }
+    Ok(())
+}
+
+async fn refresh(guard: Guard) -> Result<(), Refusal> {
+    Ok(guard.refresh().await?)
+}
+
+async fn end_sessions(gate: Gate) -> Result<(), Refusal> {
+    let ended = gate.delete_ended_sessions().await?;
+    if ended > 0 {
+        tracing::debug!(sessions = ended, "deleted sessions that were over");
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! `onceover apply`.
+
+use std::path::PathBuf;
+
+use guard::actor::Actor;
+use guard::service::{Applied, AppliedChange};
+
+use super::table::table;
+use super::{Common, Failure, Opened, print};
+use crate::config::Configuration;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  onceover apply onceover.toml
+  onceover export > onceover.toml
+      start from what is there
+
+The smallest file:
+  [[workflow]]
+  name = \"accounting-handoff\"
+
+All or nothing: a file with a fault changes nothing. A workflow that the file leaves out is
+retired: nothing new is begun in it, and what was begun can still be finished. Every change is an
+entry in the trail. A running server follows within a second.";
+
+/// Makes workflows and destinations exactly what a configuration file says, and prints what changed.
+#[derive(clap::Args)]
+pub(super) struct Apply {
+    /// The file; its [server] counts too where no --config is named
+    file: PathBuf,
+}
+
+impl Apply {
+    pub(super) async fn run(self, common: &Common) -> Result<(), Failure> {
+        let configuration = Configuration::read(&self.file)?;
+        let server = match &common.config {
+            Some(path) => Configuration::read(path)?.server,
+            None => configuration.server.clone(),
+        };
+        let opened = Opened::made(&common.settle(&server)?).await?;
+        let applied = opened.guard.apply(&configuration.definitions, &Actor::CommandLine).await;
+        let applied = opened.close(applied.map_err(Failure::from)).await?;
+        print(&told(&applied))
+    }
+}
+
+/// What became of each workflow and destination.
+fn told(applied: &Applied) -> String {
+    let row = |kind: &str, (name, change): (&String, &AppliedChange)| {
+        [kind.to_owned(), name.clone(), in_words(*change).to_owned()]
+    };
+    let destinations = applied.destinations.iter().map(|change| row("destination", change));
+    let rows: Vec<_> = applied.workflows.iter().map(|change| row("workflow", change)).chain(destinations).collect();
+    if rows.is_empty() {
+        return "Nothing is configured, and the file names nothing.\n".to_owned();
+    }
+    table(["KIND", "NAME", "CHANGE"], &rows)
+}
+
+/// The word for a change.
+pub(super) const fn in_words(change: AppliedChange) -> &'static str {
+    match change {
+        AppliedChange::Added => "added",
+        AppliedChange::Changed => "changed",
+        AppliedChange::Retired => "retired",
+        AppliedChange::Unchanged => "unchanged",
+    }
+}
