@@ -120,9 +120,9 @@ impl Gate {
         let origin = trusted_origin(&settings.public_url)?;
         let first_start = FirstStart::open(guard.clone(), entropy.as_ref()).await?;
         let decoy = hex::encode(entropy.bytes());
-        let passwords = PasswordHashes::new(entropy);
+        let passwords = PasswordHashes::new(Arc::clone(&entropy));
         let decoy = passwords.make(decoy).await?;
-        let sessions = Sessions::new(database.pool.clone(), Arc::clone(&database.clock));
+        let sessions = Sessions::new(database.pool.clone(), Arc::clone(&database.clock), entropy);
         let limits = Limits::new();
         Ok(Self { inner: Arc::new(Inner { guard, sessions, passwords, decoy, limits, first_start, settings, origin }) })
     }
