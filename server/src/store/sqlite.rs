@@ -1,0 +1,315 @@
+//! One SQLite file: a writer that commits in groups, and readers that it never holds up.
+
+mod behind;
+mod connection;
+mod fault;
+mod ledger;
+mod list;
+mod queue;
+mod readers;
+mod registry;
+mod work;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use guard::clock::Timestamp;
+use guard::conflict::Conflict;
+use guard::evidence::Evidence;
+use guard::fingerprint::Fingerprint;
+use guard::id::OperationId;
+use guard::key::OperationKey;
+use guard::operation::Operation;
+use guard::queue::{Cursor, Filter, Order, Page, PageRequest};
+use guard::refusal::StoreFault;
+use guard::store::{Delivery, Insertion, NewOperation, Replaced, Replacement, Store};
+use guard::summary::{Count, Waiting};
+use guard::token::Reach;
+use guard::trail::Entry;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use tokio::sync::oneshot;
+
+use self::queue::Queue;
+use self::readers::{Readers, all, one};
+use self::work::{Insert, Inserted, Replace};
+use self::writer::{Writer, perform};
+use super::row::{ConflictRow, CountRow, DeliveryRow, EvidenceRow, OperationRow};
+use super::{Backend, BackupError, Changes, OpenError};
+
+/// The tables of a SQLite database, in the binary.
+pub static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
+
+/// So many connections serve sessions.
+const SESSION_CONNECTIONS_MAX: u32 = 4;
+
+/// Two processes that start at the same moment may get into each other's way this often.
+const MIGRATION_TRIES_MAX: u32 = 5;
+
+/// A store in one SQLite file.
+pub struct SqliteStore {
+    path: PathBuf,
+    queue: Arc<Queue>,
+    readers: Arc<Readers>,
+    closed: Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+impl SqliteStore {
+    /// Opens the file, makes it where it is missing, and brings its tables up to date. Also gives connections for sessions.
+    ///
+    /// # Errors
+    /// Which step failed.
+    pub async fn open(path: &Path, changes: Changes) -> Result<(Self, sqlx::SqlitePool), OpenError> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)
+                .map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
+        }
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(Duration::from_secs(connection::BUSY_SECONDS_MAX));
+        let pool = SqlitePoolOptions::new().max_connections(SESSION_CONNECTIONS_MAX).connect_with(options).await;
+        let pool = pool.map_err(|error| OpenError::Connect(format!("{}: {error}", path.display())))?;
+        migrate(&pool).await?;
+        let not_opened = |error: rusqlite::Error| OpenError::Connect(format!("{}: {error}", path.display()));
+        let queue = Arc::new(Queue::new());
+        let readers = Arc::new(Readers::open(path).map_err(not_opened)?);
+        let (closed_sender, closed) = oneshot::channel();
+        let writer = Writer {
+            path: path.to_owned(),
+            queue: Arc::clone(&queue),
+            changes,
+            connection: connection::writer(path).map_err(not_opened)?,
+            closed: closed_sender,
+        };
+        std::thread::Builder::new()
+            .name("sqlite-writer".to_owned())
+            .spawn(move || writer.run())
+            .map_err(|error| OpenError::Connect(format!("no thread for the writer: {error}")))?;
+        let store = Self { path: path.to_owned(), queue, readers, closed: Mutex::new(Some(closed)) };
+        Ok((store, pool))
+    }
+
+    /// Reads a few rows right here: microseconds, less than handing it to another thread would take.
+    fn read_here<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreFault>) -> Result<T, StoreFault> {
+        self.readers.with(read)
+    }
+
+    /// Reads where it may take longer, away from the threads that answer requests.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, StoreFault> + Send + 'static,
+    ) -> Result<T, StoreFault> {
+        let readers = Arc::clone(&self.readers);
+        let done = tokio::task::spawn_blocking(move || readers.with(read)).await;
+        done.unwrap_or(Err(StoreFault::Unavailable))
+    }
+}
+
+/// Without a close, the writer still finishes what waits; nobody waits for it.
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+async fn migrate(pool: &sqlx::SqlitePool) -> Result<(), OpenError> {
+    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default();
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match MIGRATIONS.run(pool).await {
+            Ok(()) => return Ok(()),
+            Err(MigrateError::VersionMissing(migration)) if migration > known => {
+                return Err(OpenError::Newer { migration, known });
+            }
+            // Another process may have been at it: it is so already, or busy, and then it is looked at again.
+            Err(error @ (MigrateError::Execute(_) | MigrateError::ExecuteMigration(..)))
+                if tries < MIGRATION_TRIES_MAX =>
+            {
+                tracing::info!(%error, "another process may be bringing the tables up to date; trying again");
+            }
+            Err(error) => return Err(OpenError::Migrate(error.to_string())),
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for SqliteStore {
+    async fn ready(&self) -> Result<(), StoreFault> {
+        self.read_here(|connection| {
+            let found: Result<i64, _> =
+                connection.query_row("SELECT epoch FROM administration WHERE singleton = 1", [], |row| row.get(0));
+            found.map(drop).map_err(|error| fault::of(&error, "administration", &1))
+        })
+    }
+
+    async fn close(&self) {
+        self.queue.close();
+        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(closed) = closed {
+            // An error says that the writer is gone already.
+            let _written = closed.await;
+        }
+        self.readers.close();
+    }
+
+    async fn backup(&self, to: &Path) -> Result<(), BackupError> {
+        if to.exists() {
+            return Err(BackupError::Exists(to.to_owned()));
+        }
+        let (from, target) = (self.path.clone(), to.to_owned());
+        let copied = tokio::task::spawn_blocking(move || copy(&from, &target)).await;
+        let reason = match copied {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(reason)) => reason,
+            Err(error) => error.to_string(),
+        };
+        Err(BackupError::Failed { to: to.to_owned(), reason })
+    }
+}
+
+/// Copies the database as it is at one moment; the writer goes on meanwhile.
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let target = to.to_str().ok_or("the path is not UTF-8")?;
+    let connection = connection::reader(from).map_err(|error| error.to_string())?;
+    connection.execute_batch("PRAGMA query_only = OFF;").map_err(|error| error.to_string())?;
+    connection.execute("VACUUM INTO ?1", [target]).map_err(|error| error.to_string())?;
+    let synced = std::fs::File::open(to).and_then(|file| file.sync_all());
+    synced.map_err(|error| error.to_string())
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
+        self.read_here(|connection| work::operation(connection, id))
+    }
+
+    async fn operation_by_key(&self, key: &OperationKey) -> Result<Option<Operation>, StoreFault> {
+        let hash = key.hash();
+        self.read_here(|connection| work::operation_by_hash(connection, &hash))
+    }
+
+    async fn insert_if_absent(&self, new: NewOperation) -> Result<Insertion, StoreFault> {
+        Ok(match perform(&self.queue, Insert::from(new)).await? {
+            Inserted::New => Insertion::Inserted,
+            Inserted::Existing(existing) => Insertion::Existing(existing),
+        })
+    }
+
+    async fn replace(&self, replacement: Replacement) -> Result<Replaced, StoreFault> {
+        perform(&self.queue, Replace::from(replacement)).await
+    }
+
+    async fn operations(
+        &self,
+        reach: &Reach,
+        filter: &Filter,
+        order: Order,
+        page: &PageRequest,
+    ) -> Result<Page<Operation>, StoreFault> {
+        let Some(question) = list::question(reach, filter, order, page) else {
+            return Ok(Page { rows: Vec::new(), next: None });
+        };
+        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+        let mut rows = self
+            .read(move |connection| {
+                let list::Question { sql, values } = question;
+                all::<OperationRow, Operation>(connection, "operation", &sql, rusqlite::params_from_iter(values))
+            })
+            .await?;
+        let has_more = rows.len() > limit;
+        rows.truncate(limit);
+        let last = rows.last().filter(|_| has_more);
+        let next = last.map(|last| Cursor::behind(list::ordered_by(last, order), last.id.as_u128()));
+        Ok(Page { rows, next })
+    }
+
+    async fn expired(&self, now: Timestamp, limit: u32) -> Result<Vec<Operation>, StoreFault> {
+        self.read(move |connection| {
+            let sql = format!(
+                "SELECT {} FROM operation INDEXED BY operation_by_lease \
+                 WHERE lease_expires_at IS NOT NULL AND lease_expires_at <= ?1 ORDER BY lease_expires_at, id LIMIT ?2",
+                OperationRow::COLUMNS
+            );
+            all::<OperationRow, _>(connection, "operation", &sql, params![now.timestamp_millis(), limit])
+        })
+        .await
+    }
+
+    async fn entries(&self, operation: OperationId, after: u64, limit: u32) -> Result<Vec<Entry>, StoreFault> {
+        self.read(move |connection| work::entries(connection, operation.into(), after, limit)).await
+    }
+
+    async fn payload(&self, operation: OperationId) -> Result<Option<String>, StoreFault> {
+        self.read_here(|connection| {
+            let found = connection
+                .prepare_cached("SELECT content FROM body WHERE operation = ?1 AND kind = 'payload'")
+                .and_then(|mut statement| statement.query_row([work::key(operation)], |row| row.get(0)).optional());
+            found.map_err(|error| fault::of(&error, "body", &operation))
+        })
+    }
+
+    async fn conflict(
+        &self,
+        operation: OperationId,
+        fingerprint: &Fingerprint,
+    ) -> Result<Option<Conflict>, StoreFault> {
+        self.read_here(|connection| {
+            let sql =
+                format!("SELECT {} FROM conflict WHERE operation = ?1 AND fingerprint = ?2", ConflictRow::COLUMNS);
+            one::<ConflictRow, _>(connection, "conflict", &sql, params![work::key(operation), fingerprint.as_bytes()])
+        })
+    }
+
+    async fn conflicts(&self, operation: OperationId, limit: u32) -> Result<Vec<Conflict>, StoreFault> {
+        self.read(move |connection| {
+            let sql =
+                format!("SELECT {} FROM conflict WHERE operation = ?1 ORDER BY id DESC LIMIT ?2", ConflictRow::COLUMNS);
+            all::<ConflictRow, _>(connection, "conflict", &sql, params![work::key(operation), limit])
+        })
+        .await
+    }
+
+    async fn evidence(&self, operation: OperationId, limit: u32) -> Result<Vec<Evidence>, StoreFault> {
+        self.read(move |connection| {
+            let sql =
+                format!("SELECT {} FROM evidence WHERE operation = ?1 ORDER BY id LIMIT ?2", EvidenceRow::COLUMNS);
+            all::<EvidenceRow, _>(connection, "evidence", &sql, params![work::key(operation), limit])
+        })
+        .await
+    }
+
+    async fn deliveries(&self, operation: OperationId, limit: u32) -> Result<Vec<Delivery>, StoreFault> {
+        self.read(move |connection| {
+            let sql = format!(
+                "SELECT {} FROM delivery INDEXED BY delivery_by_operation JOIN operation ON operation.id = delivery.operation \
+                 WHERE delivery.operation = ?1 ORDER BY delivery.number DESC LIMIT ?2",
+                DeliveryRow::COLUMNS
+            );
+            all::<DeliveryRow, _>(connection, "delivery", &sql, params![work::key(operation), limit])
+        })
+        .await
+    }
+
+    fn note_delivery(&self, delivery: Delivery) {
+        self.queue.note(delivery);
+    }
+
+    async fn counts(&self, reach: &Reach, from: Timestamp, to: Timestamp) -> Result<Vec<Count>, StoreFault> {
+        let list::Question { sql, values } = list::counts(reach, from, to);
+        self.read(move |connection| all::<CountRow, _>(connection, "count", &sql, rusqlite::params_from_iter(values)))
+            .await
+    }
+
+    async fn waiting(&self, reach: &Reach) -> Result<Waiting, StoreFault> {
+        let reach = reach.clone();
+        self.read(move |connection| list::waiting(connection, &reach)).await
+    }
+}

@@ -1,0 +1,408 @@
+//! Lists and sums: which index answers a question, and how its SQL reads. Every list starts behind a key and ends at a limit;
+//! nothing is counted beyond a bound, and nothing is skipped.
+
+use std::collections::BTreeSet;
+
+use guard::clock::Timestamp;
+use guard::money::Money;
+use guard::operation::Operation;
+use guard::queue::{Filter, Order, PageRequest};
+use guard::refusal::StoreFault;
+use guard::state::{State, StateName};
+use guard::summary::{UNCERTAIN_COUNTED_MAX, Waiting};
+use guard::token::Reach;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use rust_decimal::Decimal;
+
+use super::fault;
+use crate::store::row::{OperationRow, json_text};
+
+/// So many companies, workflows or states are merged from an index; a wider reach is filtered from the list of all.
+const MERGED_MAX: usize = 50;
+
+/// SQL and the values of its places.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub sql: String,
+    pub values: Vec<Value>,
+}
+
+/// Collects the values of a question.
+#[derive(Default)]
+struct Values(Vec<Value>);
+
+impl Values {
+    /// The place of a value.
+    fn place(&mut self, value: Value) -> String {
+        self.0.push(value);
+        format!("?{}", self.0.len())
+    }
+
+    fn text(&mut self, value: &str) -> String {
+        self.place(Value::Text(value.to_owned()))
+    }
+
+    /// A condition: the column is one of these.
+    fn one_of(&mut self, column: &str, names: &BTreeSet<String>) -> String {
+        let place = self.text(&json_text(names));
+        // The plus keeps the planner from choosing an index for it: which one is used is decided here.
+        format!("+{column} IN (SELECT value FROM json_each({place}))")
+    }
+
+    fn within(&mut self, reach: &Reach, conditions: &mut Vec<String>) {
+        if let Some(companies) = &reach.companies {
+            conditions.push(self.one_of("company", companies));
+        }
+        if let Some(workflows) = &reach.workflows {
+            conditions.push(self.one_of("workflow", workflows));
+        }
+    }
+}
+
+/// The moment by which a list is ordered.
+pub(super) fn ordered_by(operation: &Operation, order: Order) -> Timestamp {
+    match order {
+        Order::Newest => operation.created_at,
+        Order::LongestUncertain => match &operation.state {
+            State::Unknown { since, .. } | State::Disputed { since, .. } => *since,
+            State::AwaitingApproval
+            | State::Rejected { .. }
+            | State::Acquired { .. }
+            | State::Sending { .. }
+            | State::Released { .. }
+            | State::Failed { .. }
+            | State::Confirmed { .. } => operation.created_at,
+        },
+    }
+}
+
+/// The question for one page and one row more, which tells whether there is a next one. None when nothing can be within reach.
+pub(super) fn question(reach: &Reach, filter: &Filter, order: Order, page: &PageRequest) -> Option<Question> {
+    let reaches_nothing = |names: &Option<BTreeSet<String>>| names.as_ref().is_some_and(BTreeSet::is_empty);
+    if reaches_nothing(&reach.companies) || reaches_nothing(&reach.workflows) {
+        return None;
+    }
+    let behind = match &page.cursor {
+        Some(cursor) => Some(cursor.read()?),
+        None => None,
+    };
+    Some(match order {
+        Order::Newest => newest(reach, filter, behind.map(|(_, id)| id), page.limit),
+        Order::LongestUncertain => longest_uncertain(reach, filter, behind, page.limit),
+    })
+}
+
+/// Where a list of the newest comes from.
+struct Source {
+    index: Option<&'static str>,
+    column: &'static str,
+    names: BTreeSet<String>,
+    /// What the index needs to be told, where it holds only a part of the rows.
+    part: Option<&'static str>,
+}
+
+impl Source {
+    fn of(index: &'static str, column: &'static str, names: BTreeSet<String>) -> Self {
+        Self { index: Some(index), column, names, part: None }
+    }
+
+    /// The narrowest index that fits. A document has few operations; what is not confirmed is little; companies and workflows
+    /// are wide.
+    fn choose(reach: &Reach, filter: &Filter) -> Self {
+        let single = |name: &String| BTreeSet::from([name.clone()]);
+        let few = |names: &Option<BTreeSet<String>>| names.clone().filter(|names| names.len() <= MERGED_MAX);
+        if let Some(document) = &filter.document {
+            return Self::of("operation_by_document", "document", single(document));
+        }
+        if !filter.states.is_empty() && !filter.states.contains(&StateName::Confirmed) {
+            let states = filter.states.iter().map(|state| state.as_str().to_owned()).collect();
+            return Self { part: Some("state <> 'confirmed'"), ..Self::of("operation_unfinished", "state", states) };
+        }
+        if let Some(companies) = filter.company.as_ref().map(single).or_else(|| few(&reach.companies)) {
+            return Self::of("operation_by_company", "company", companies);
+        }
+        if let Some(workflows) = filter.workflow.as_ref().map(single).or_else(|| few(&reach.workflows)) {
+            return Self::of("operation_by_workflow", "workflow", workflows);
+        }
+        Self { index: None, column: "id", names: BTreeSet::new(), part: None }
+    }
+}
+
+fn newest(reach: &Reach, filter: &Filter, behind: Option<u128>, limit: u32) -> Question {
+    let mut values = Values::default();
+    let (first, end) = id_bounds(filter);
+    let end = behind.map_or(end, |behind| end.min(behind));
+    let first = values.place(Value::Blob(first.to_be_bytes().to_vec()));
+    let end = values.place(Value::Blob(end.to_be_bytes().to_vec()));
+    let limit = values.place(Value::Integer(i64::from(limit) + 1));
+    let mut conditions = vec![format!("id >= {first}"), format!("id < {end}")];
+    conditions.extend(filtered(&mut values, filter));
+    values.within(reach, &mut conditions);
+    let conditions = conditions.join(" AND ");
+    let columns = OperationRow::COLUMNS;
+
+    let Source { index, column, names, part } = Source::choose(reach, filter);
+    let sql = match index {
+        None => format!("SELECT {columns} FROM operation WHERE {conditions} ORDER BY id DESC LIMIT {limit}"),
+        Some(index) => {
+            let part = part.map(|part| format!(" AND {part}")).unwrap_or_default();
+            let arms: Vec<String> = names
+                .iter()
+                .map(|name| {
+                    let name = values.text(name);
+                    format!(
+                        "SELECT {columns} FROM operation INDEXED BY {index} WHERE {column} = {name}{part} AND {conditions} \
+                         ORDER BY id DESC LIMIT {limit}"
+                    )
+                })
+                .collect();
+            match <[String; 1]>::try_from(arms) {
+                Ok([only]) => only,
+                Err(arms) => {
+                    let arms: Vec<String> = arms.iter().map(|arm| format!("SELECT * FROM ({arm})")).collect();
+                    format!("{} ORDER BY id DESC LIMIT {limit}", arms.join(" UNION ALL "))
+                }
+            }
+        }
+    };
+    Question { sql, values: values.0 }
+}
+
+fn longest_uncertain(reach: &Reach, filter: &Filter, behind: Option<(i64, u128)>, limit: u32) -> Question {
+    let mut values = Values::default();
+    let (moment, id) = behind.unwrap_or((i64::MIN, 0));
+    let moment = values.place(Value::Integer(moment));
+    let id = values.place(Value::Blob(id.to_be_bytes().to_vec()));
+    let limit = values.place(Value::Integer(i64::from(limit) + 1));
+    let (first, end) = id_bounds(filter);
+    let first = values.place(Value::Blob(first.to_be_bytes().to_vec()));
+    let end = values.place(Value::Blob(end.to_be_bytes().to_vec()));
+    let mut conditions = vec![
+        "state IN ('unknown', 'disputed')".to_owned(),
+        format!("(state_since, id) > ({moment}, {id})"),
+        format!("+id >= {first}"),
+        format!("+id < {end}"),
+    ];
+    conditions.extend(filtered(&mut values, filter));
+    values.within(reach, &mut conditions);
+    let sql = format!(
+        "SELECT {} FROM operation INDEXED BY operation_uncertain WHERE {} ORDER BY state_since, id LIMIT {limit}",
+        OperationRow::COLUMNS,
+        conditions.join(" AND ")
+    );
+    Question { sql, values: values.0 }
+}
+
+/// The first id of the filter's time, and the first one behind it: ids start with the milliseconds of their moment.
+fn id_bounds(filter: &Filter) -> (u128, u128) {
+    let start_of =
+        |moment: Timestamp| u128::try_from(moment.timestamp_millis()).unwrap_or_default().saturating_mul(1 << 80);
+    (filter.from.map_or(0, start_of), filter.to.map_or(u128::MAX, start_of))
+}
+
+/// What the filter asks of each row.
+fn filtered(values: &mut Values, filter: &Filter) -> Vec<String> {
+    let texts = [
+        ("workflow", &filter.workflow),
+        ("company", &filter.company),
+        ("source_system", &filter.source_system),
+        ("document", &filter.document),
+        ("action", &filter.action),
+    ];
+    let mut conditions: Vec<String> = texts
+        .into_iter()
+        .filter_map(|(column, text)| Some(format!("+{column} = {}", values.text(text.as_ref()?))))
+        .collect();
+    if !filter.states.is_empty() {
+        let states: BTreeSet<String> = filter.states.iter().map(|state| state.as_str().to_owned()).collect();
+        conditions.push(values.one_of("state", &states));
+    }
+    conditions
+}
+
+/// The question for counts of hours.
+pub(super) fn counts(reach: &Reach, from: Timestamp, to: Timestamp) -> Question {
+    let mut values = Values::default();
+    let from = values.place(Value::Integer(from.timestamp_millis()));
+    let to = values.place(Value::Integer(to.timestamp_millis()));
+    let mut conditions = vec![format!("hour >= {from}"), format!("hour < {to}")];
+    values.within(reach, &mut conditions);
+    let CountColumns { columns, order } = COUNT_COLUMNS;
+    let sql = format!(
+        "SELECT {columns}, sum(number), sum(ten_thousandths) FROM count WHERE {} GROUP BY {order} ORDER BY {order}",
+        conditions.join(" AND ")
+    );
+    Question { sql, values: values.0 }
+}
+
+struct CountColumns {
+    columns: &'static str,
+    order: &'static str,
+}
+
+/// In the order of the fields of `CountRow`, and in the order of the primary key.
+const COUNT_COLUMNS: CountColumns = CountColumns {
+    columns: "workflow, company, counted, hour, currency",
+    order: "hour, workflow, company, counted, currency",
+};
+
+/// What waits for a person. At most [`UNCERTAIN_COUNTED_MAX`] operations and conflicts are looked at.
+pub(super) fn waiting(connection: &Connection, reach: &Reach) -> Result<Waiting, StoreFault> {
+    let mut waiting = Waiting::default();
+    let mut values = Values::default();
+    let limit = values.place(Value::Integer(UNCERTAIN_COUNTED_MAX.into()));
+    let mut conditions = vec!["state IN ('unknown', 'disputed')".to_owned()];
+    values.within(reach, &mut conditions);
+    let sql = format!(
+        "SELECT currency, count(*), min(state_since), sum(ten_thousandths) FROM (\
+         SELECT currency, state_since, ten_thousandths FROM operation INDEXED BY operation_uncertain \
+         WHERE {} ORDER BY state_since, id LIMIT {limit}) GROUP BY currency ORDER BY currency",
+        conditions.join(" AND ")
+    );
+    let failed = |error: rusqlite::Error| fault::of(&error, "operation", &"?");
+    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
+    let mut rows = statement.query(rusqlite::params_from_iter(values.0)).map_err(failed)?;
+    let mut oldest: Option<i64> = None;
+    while let Some(row) = rows.next().map_err(failed)? {
+        let currency: Option<String> = row.get(0).map_err(failed)?;
+        let number: u32 = row.get(1).map_err(failed)?;
+        let since: i64 = row.get(2).map_err(failed)?;
+        let sum: Option<i64> = row.get(3).map_err(failed)?;
+        waiting.uncertain += number;
+        oldest = Some(oldest.map_or(since, |oldest| oldest.min(since)));
+        if let (Some(currency), Some(sum)) = (currency, sum) {
+            waiting.at_risk.push(Money { amount: Decimal::new(sum, 4).normalize(), currency });
+        }
+    }
+    waiting.oldest_since = oldest.and_then(chrono::DateTime::from_timestamp_millis);
+    waiting.open_conflicts = open_conflicts(connection, reach)?;
+    Ok(waiting)
+}
+
+fn open_conflicts(connection: &Connection, reach: &Reach) -> Result<u32, StoreFault> {
+    let mut values = Values::default();
+    let limit = values.place(Value::Integer(UNCERTAIN_COUNTED_MAX.into()));
+    let mut conditions = vec!["is_open = 1".to_owned()];
+    values.within(reach, &mut conditions);
+    let joined = if conditions.len() > 1 { "JOIN operation ON operation.id = conflict.operation" } else { "" };
+    let sql = format!(
+        "SELECT count(*) FROM (SELECT 1 FROM conflict INDEXED BY conflict_open {joined} WHERE {} LIMIT {limit})",
+        conditions.join(" AND ")
+    );
+    connection
+        .prepare_cached(&sql)
+        .and_then(|mut statement| statement.query_row(rusqlite::params_from_iter(values.0), |row| row.get(0)))
+        .map_err(|error| fault::of(&error, "conflict", &"?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use guard::queue::Cursor;
+
+    use super::*;
+
+    fn plan(connection: &Connection, question: &Question) -> Vec<String> {
+        let sql = format!("EXPLAIN QUERY PLAN {}", question.sql);
+        let mut statement = connection.prepare(&sql).unwrap();
+        let rows = statement.query_map(rusqlite::params_from_iter(question.values.clone()), |row| row.get(3)).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    }
+
+    fn schema() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        for migration in super::super::MIGRATIONS.iter() {
+            connection.execute_batch(&migration.sql).unwrap();
+        }
+        connection
+    }
+
+    /// Every combination of what a filter can say.
+    fn filters() -> Vec<Filter> {
+        let moment = chrono::DateTime::from_timestamp_millis(1_700_000_000_000);
+        let states: [&[StateName]; 4] = [
+            &[],
+            &[StateName::Failed],
+            &[StateName::Unknown, StateName::Disputed, StateName::Unknown],
+            &[StateName::Confirmed, StateName::Failed],
+        ];
+        let mut filters = Vec::new();
+        for bits in 0..64u32 {
+            for states in states {
+                let text = |bit: u32| (bits & (1 << bit) != 0).then(|| "x".to_owned());
+                filters.push(Filter {
+                    workflow: text(0),
+                    company: text(1),
+                    source_system: text(2),
+                    document: text(3),
+                    action: text(4),
+                    states: states.to_vec(),
+                    from: moment.filter(|_| bits & 32 != 0),
+                    to: moment.filter(|_| bits & 32 != 0),
+                });
+            }
+        }
+        filters
+    }
+
+    #[test]
+    fn every_list_is_read_from_an_index() {
+        let connection = schema();
+        let names = |number: usize| (0..number).map(|index| format!("company {index}")).collect::<Vec<_>>();
+        let reaches = [
+            Reach::EVERYTHING,
+            Reach::over(names(1), []),
+            Reach::over(names(3), names(2)),
+            Reach::over([], names(3)),
+            Reach::over(names(MERGED_MAX + 1), []),
+        ];
+        let pages = [None, Some(Cursor::behind(chrono::DateTime::UNIX_EPOCH, 7 << 80))];
+        let mut looked_at = 0;
+        for (reach, filter) in reaches.iter().flat_map(|reach| filters().into_iter().map(move |filter| (reach, filter)))
+        {
+            for cursor in &pages {
+                let page = PageRequest { cursor: cursor.clone(), limit: 50 };
+                for order in [Order::Newest, Order::LongestUncertain] {
+                    let question = question(reach, &filter, order, &page).unwrap();
+                    let plan = plan(&connection, &question);
+                    assert!(!plan.iter().any(|step| step.contains("SCAN operation")), "{plan:#?}\n{}", question.sql);
+                    let merges = question.sql.contains("UNION ALL");
+                    let sorts = plan.iter().any(|step| step.contains("TEMP B-TREE"));
+                    assert!(merges || !sorts, "{plan:#?}\n{}", question.sql);
+                    looked_at += 1;
+                }
+            }
+        }
+        assert_eq!(looked_at, reaches.len() * 256 * 4);
+    }
+
+    #[test]
+    fn the_narrowest_index_is_chosen() {
+        let index = |filter: Filter| Source::choose(&Reach::EVERYTHING, &filter).index;
+        let document = Some("812".to_owned());
+        let company = Some("ACME".to_owned());
+        let failed = vec![StateName::Failed];
+        let confirmed = vec![StateName::Confirmed];
+        assert_eq!(index(Filter::default()), None);
+        assert_eq!(
+            index(Filter { document, company: company.clone(), ..Filter::default() }),
+            Some("operation_by_document")
+        );
+        assert_eq!(
+            index(Filter { states: failed, company: company.clone(), ..Filter::default() }),
+            Some("operation_unfinished")
+        );
+        assert_eq!(index(Filter { states: confirmed, company, ..Filter::default() }), Some("operation_by_company"));
+    }
+
+    #[test]
+    fn counts_and_what_waits_are_read_from_an_index() {
+        let connection = schema();
+        let reach = Reach::over(["ACME".to_owned()], ["handoff".to_owned()]);
+        let moment = chrono::DateTime::UNIX_EPOCH;
+        let plan = plan(&connection, &counts(&reach, moment, moment));
+        assert!(plan.iter().any(|step| step.contains("SEARCH count USING PRIMARY KEY")), "{plan:#?}");
+        assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:#?}");
+        assert_eq!(waiting(&connection, &reach).unwrap(), Waiting::default());
+    }
+}
