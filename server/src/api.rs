@@ -1,3 +1,17 @@
 //! The API for automations, `/api/v1`: one endpoint a file.
 
+pub mod answer;
+pub mod batch;
+pub mod begin;
+pub mod events;
+pub mod heartbeat;
+pub mod list;
+pub mod mark_sending;
+pub mod openapi;
+pub mod outcome;
+pub mod payload;
+pub mod query;
+pub mod read;
+pub mod request;
+pub mod view;
 pub mod wait;

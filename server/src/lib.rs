@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod background;
+pub mod body;
 pub mod caller;
 pub mod cli;
 pub mod clock;

@@ -35,7 +35,7 @@ pub struct Problem {
 
 /// The members of every problem document.
 #[derive(Serialize, ToSchema)]
-#[schema(title = "Problem")]
+#[schema(as = Problem)]
 pub struct ProblemDocument<'a> {
     /// An address that names the kind of problem and explains it.
     pub r#type: String,

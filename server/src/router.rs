@@ -3,9 +3,10 @@
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::api::{batch, begin, events, heartbeat, list, mark_sending, openapi, outcome, payload, read};
 use crate::observe::observe;
 use crate::problem::{Code, Problem, explain};
 use crate::session::{Gate, harden};
@@ -15,6 +16,16 @@ use crate::{desk, health, metrics, site};
 /// Every path that this server answers; the desk's lie behind the gate.
 pub fn router(server: Server, gate: &Gate) -> Router {
     let answers = Router::new()
+        // The API for automations
+        .route("/api/v1/operations", post(begin::begin).get(list::list))
+        .route("/api/v1/operations/batch", post(batch::batch))
+        .route("/api/v1/operations/{id}", get(read::read))
+        .route("/api/v1/operations/{id}/sending", post(mark_sending::mark_sending))
+        .route("/api/v1/operations/{id}/heartbeat", post(heartbeat::heartbeat))
+        .route("/api/v1/operations/{id}/outcome", post(outcome::outcome))
+        .route("/api/v1/operations/{id}/events", get(events::events))
+        .route("/api/v1/operations/{id}/payloads/{revision}", get(payload::payload))
+        .route("/api/v1/openapi.json", get(openapi::openapi))
         // Around it
         .route("/metrics", get(metrics::metrics))
         .route("/healthz", get(health::live))

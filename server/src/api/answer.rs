@@ -1,0 +1,231 @@
+//! How a decision is answered.
+
+use axum::http::StatusCode;
+use guard::clock::Timestamp;
+use guard::decision::{Decision, DecisionName};
+use guard::operation::Operation;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::view::{ConflictBody, Lease, OperationBody, Shown, decision_name, next_name, state_name, uuid};
+use crate::problem::{Code, Problem, ProblemDocument};
+
+/// While another attempt is under way, ask again after at most this many seconds, however long its lease is: most work is short.
+pub const RETRY_AFTER_IN_PROGRESS_SECONDS_MAX: u64 = 10;
+
+/// Where a person decides, ask again after this many seconds.
+pub const RETRY_AFTER_PERSON_SECONDS: u64 = 30;
+
+/// A decision that is no refusal.
+pub struct Answer {
+    /// 201 for a grant, 200 for a result.
+    pub status: StatusCode,
+    /// The body, JSON text.
+    pub body: String,
+    /// Whether it repeats a result that was there.
+    pub is_replay: bool,
+}
+
+/// The caller owns the attempt and may send.
+#[derive(Serialize, ToSchema)]
+pub struct Granted<'a> {
+    /// `proceed`
+    #[schema(schema_with = decision_name)]
+    pub decision: &'static str,
+    /// `send`
+    #[schema(schema_with = next_name)]
+    pub next: &'static str,
+    /// The operation.
+    pub operation: OperationBody<'a>,
+    /// The number of the attempt.
+    #[schema(minimum = 1)]
+    pub attempt: u32,
+    /// Its ownership.
+    pub lease: Lease<'a>,
+    /// The id to write into the destination's record, so that it can be found again.
+    pub external_reference: String,
+    /// To pass to a destination that takes such a key: the same for every attempt.
+    pub idempotency_key: String,
+    /// Whether this is the same grant again, for a begin whose answer was lost.
+    pub repeated: bool,
+}
+
+/// It is done already; nothing is sent.
+#[derive(Serialize, ToSchema)]
+pub struct Done<'a> {
+    /// `replay`, or `superseded` where a newer revision is confirmed.
+    #[schema(schema_with = decision_name)]
+    pub decision: &'static str,
+    /// `use_result`
+    #[schema(schema_with = next_name)]
+    pub next: &'static str,
+    /// The operation; its `destination_reference` is the result.
+    pub operation: OperationBody<'a>,
+    /// The newest confirmed revision, where the operation is superseded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub current: Option<OperationBody<'a>>,
+}
+
+/// What a decision adds to the problem document that it is answered with.
+#[derive(Serialize, ToSchema)]
+pub struct Held<'a> {
+    /// What was decided.
+    #[schema(schema_with = decision_name)]
+    pub decision: &'static str,
+    /// `wait` or `stop`
+    #[schema(schema_with = next_name)]
+    pub next: &'static str,
+    /// The operation, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub operation: Option<OperationBody<'a>>,
+    /// The revision before this one, where that is what is in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub previous: Option<PreviousBody>,
+    /// What differs from the payload that was begun first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub conflict: Option<ConflictBody<'a>>,
+    /// Where a person decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub review_url: Option<String>,
+}
+
+/// A decision that is answered as a problem document.
+#[derive(Serialize, ToSchema)]
+pub struct DecisionProblem<'a> {
+    /// The members of every problem.
+    #[serde(flatten)]
+    pub problem: ProblemDocument<'a>,
+    /// The members of a decision.
+    #[serde(flatten)]
+    pub held: Held<'a>,
+}
+
+/// The revision before the one that was asked for.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PreviousRevision)]
+pub struct PreviousBody {
+    /// Its operation.
+    #[schema(schema_with = uuid)]
+    pub operation: Shown<guard::id::OperationId>,
+    /// Its number.
+    #[schema(minimum = 1)]
+    pub revision: u32,
+    /// Where it stands.
+    #[schema(schema_with = state_name)]
+    pub state: &'static str,
+}
+
+impl PreviousBody {
+    fn of(operation: &Operation) -> Self {
+        let state = operation.state.name().as_str();
+        Self { operation: Shown(operation.id), revision: operation.key.revision, state }
+    }
+}
+
+/// The answer to a decision.
+///
+/// # Errors
+/// The problem document of a decision that says "wait" or "stop".
+pub fn answer(decision: &Decision, now: Timestamp, public_url: &str) -> Result<Answer, Problem> {
+    let name = decision.name();
+    let body = |operation| OperationBody::of(operation, public_url);
+    match decision {
+        Decision::Proceed { operation, lease_token, lease_expires_at, repeated } => Ok(Answer::of(
+            StatusCode::CREATED,
+            name,
+            &Granted {
+                decision: name.as_str(),
+                next: name.next().as_str(),
+                operation: body(operation),
+                attempt: operation.attempt_number(),
+                lease: Lease::of(lease_token, *lease_expires_at),
+                external_reference: operation.external_reference(),
+                idempotency_key: operation.idempotency_key(),
+                repeated: *repeated,
+            },
+        )),
+        Decision::Replay { operation } => Ok(done(name, body(operation), None)),
+        Decision::Superseded { operation, current } => Ok(done(name, body(operation), Some(body(current)))),
+        Decision::InProgress { operation, lease_expires_at } => {
+            let left = (*lease_expires_at - now).num_milliseconds().max(0).unsigned_abs().div_ceil(1_000);
+            let detail = "another attempt holds a live lease; do not send, ask again later";
+            Err(held(name, detail, Held { operation: Some(body(operation)), ..Held::of(name) })
+                .retry_after(left.clamp(1, RETRY_AFTER_IN_PROGRESS_SECONDS_MAX)))
+        }
+        Decision::Unknown { operation } => {
+            let detail =
+                "nobody knows yet whether an earlier attempt reached the destination; do not send, a person decides";
+            Err(held(name, detail, with_review(name, operation, public_url)).retry_after(RETRY_AFTER_PERSON_SECONDS))
+        }
+        Decision::AwaitingApproval { operation } => {
+            let detail = "the amendment is proposed and waits for approval; do not send, ask again later";
+            Err(held(name, detail, with_review(name, operation, public_url)).retry_after(RETRY_AFTER_PERSON_SECONDS))
+        }
+        Decision::ApprovalMissing { previous } => {
+            let detail = "a revision above 1 is an amendment, and nobody proposed this one";
+            Err(held(name, detail, Held { previous: Some(PreviousBody::of(previous)), ..Held::of(name) }))
+        }
+        Decision::PreviousRevision { previous } => {
+            let detail = match previous {
+                Some(_) => "the revision before this one is not confirmed",
+                None => "the revision before this one was never begun",
+            };
+            Err(held(name, detail, Held { previous: previous.as_ref().map(PreviousBody::of), ..Held::of(name) }))
+        }
+        Decision::Rejected { operation, reason } => {
+            let detail = format!("the amendment was rejected: {reason}");
+            Err(held(name, detail, Held { operation: Some(body(operation)), ..Held::of(name) }))
+        }
+        Decision::Conflict { operation, conflict, is_new: _ } => {
+            let places = conflict.changes_total;
+            let detail = format!(
+                "the same key was begun with another payload, which differs in {places} {}; do not send",
+                if places == 1 { "place" } else { "places" }
+            );
+            Err(held(
+                name,
+                detail,
+                Held {
+                    operation: Some(body(operation).without_result()),
+                    conflict: Some(ConflictBody::of(conflict, public_url)),
+                    ..Held::of(name)
+                },
+            ))
+        }
+    }
+}
+
+impl Answer {
+    fn of(status: StatusCode, decision: DecisionName, body: &impl Serialize) -> Self {
+        // Bodies have text keys and no fallible parts: they always serialize.
+        let body = serde_json::to_string(body).unwrap_or_default();
+        Self { status, body, is_replay: decision == DecisionName::Replay }
+    }
+}
+
+impl Held<'_> {
+    const fn of(name: DecisionName) -> Self {
+        let (decision, next) = (name.as_str(), name.next().as_str());
+        Self { decision, next, operation: None, previous: None, conflict: None, review_url: None }
+    }
+}
+
+fn done<'a>(name: DecisionName, operation: OperationBody<'a>, current: Option<OperationBody<'a>>) -> Answer {
+    let body = Done { decision: name.as_str(), next: name.next().as_str(), operation, current };
+    Answer::of(StatusCode::OK, name, &body)
+}
+
+fn with_review<'a>(name: DecisionName, operation: &'a Operation, public_url: &'a str) -> Held<'a> {
+    let review_url = Some(format!("{public_url}/operations/{}", operation.id));
+    Held { operation: Some(OperationBody::of(operation, public_url)), review_url, ..Held::of(name) }
+}
+
+fn held(name: DecisionName, detail: impl Into<std::borrow::Cow<'static, str>>, members: Held<'_>) -> Problem {
+    // Every decision with "wait" or "stop" has a code; the fall-back keeps this total.
+    Problem::new(Code::of_decision(name).unwrap_or(Code::Internal), detail).with(&members)
+}

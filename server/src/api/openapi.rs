@@ -1,0 +1,166 @@
+//! `GET /api/v1/openapi.json`: the API described by its own code (OpenAPI 3.1).
+
+use std::sync::LazyLock;
+
+use axum::response::Response;
+use guard::event::REPORT_TEXT_CHARACTERS_MAX;
+use guard::key::KEY_PART_CHARACTERS_MAX;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{Content, Object, ObjectBuilder, Ref, RefOr, ResponseBuilder, Type};
+use utoipa::{IntoParams, OpenApi};
+
+use super::request::FREE_TEXT_CHARACTERS_MAX;
+use super::view::{json_text, state_name};
+use crate::problem::ProblemDocument;
+
+/// Text that neither starts nor ends with white space and has no control character.
+const KEY_PART_PATTERN: &str = r"^[^\s\p{C}]([^\p{C}\p{Zl}\p{Zp}]*[^\s\p{C}])?$";
+
+/// Text without control characters.
+const FREE_TEXT_PATTERN: &str = r"^[^\p{Cc}]*$";
+
+/// Text that is more than white space.
+const REPORT_TEXT_PATTERN: &str = r"[^\s\u0000]";
+
+/// The name of the security scheme.
+const TOKEN: &str = "token";
+
+/// The API of Onceover for automations.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Onceover",
+        description = "Ask before you create a record in another system; report how it went. Every refusal is a problem document \
+                       (RFC 9457), every begin gets one instruction in `next`: `send`, `use_result`, `wait` or `stop`."
+    ),
+    tags(
+        (name = "operations", description = "Ask, mark, extend, report"),
+        (name = "reading", description = "What there is and how it came about"),
+    ),
+    paths(
+        super::begin::begin,
+        super::batch::batch,
+        super::list::list,
+        super::read::read,
+        super::mark_sending::mark_sending,
+        super::heartbeat::heartbeat,
+        super::outcome::outcome,
+        super::events::events,
+        super::payload::payload,
+    ),
+    components(schemas(ProblemDocument))
+)]
+struct Api;
+
+/// What every endpoint may be answered, beside its own answers.
+const EVERYWHERE: [(&str, &str); 5] = [
+    ("401", "The request came without a valid token"),
+    ("403", "The token may not do this"),
+    ("404", "There is no such thing for this token"),
+    ("429", "The token asks too often"),
+    ("503", "The store cannot be reached; nothing was decided"),
+];
+
+/// What every endpoint that takes a body may be answered.
+const WITH_BODY: [(&str, &str); 5] = [
+    ("400", "The body is not the JSON that is taken"),
+    ("408", "The body did not arrive in time"),
+    ("413", "The body is too large"),
+    ("415", "The body must be JSON"),
+    ("422", "A field or a number cannot be taken"),
+];
+
+static DESCRIPTION: LazyLock<String> = LazyLock::new(|| {
+    let mut api = Api::openapi();
+    let components = api.components.get_or_insert_default();
+    let bearer = Http::builder().scheme(HttpAuthScheme::Bearer).description(Some("A token of Onceover")).build();
+    components.add_security_scheme(TOKEN, SecurityScheme::Http(bearer));
+    api.security = Some(vec![SecurityRequirement::new::<_, [&str; 0], _>(TOKEN, [])]);
+    for path in api.paths.paths.values_mut() {
+        for operation in [&mut path.get, &mut path.post].into_iter().flatten() {
+            add_common_answers(operation);
+        }
+    }
+    api.to_json().unwrap_or_default()
+});
+
+fn add_common_answers(operation: &mut Operation) {
+    let with_body: &[_] = if operation.request_body.is_some() { &WITH_BODY } else { &[] };
+    for (status, description) in EVERYWHERE.iter().chain(with_body) {
+        operation.responses.responses.entry((*status).to_owned()).or_insert_with(|| {
+            let content = Content::builder().schema(Some(Ref::from_schema_name("Problem"))).build();
+            let response = ResponseBuilder::new().description(*description);
+            RefOr::T(response.content("application/problem+json", content).build())
+        });
+    }
+}
+
+/// The description.
+pub async fn openapi() -> Response {
+    json_text(DESCRIPTION.clone())
+}
+
+/// The parameters of a list, as they are described; [`super::list`] reads them.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ListParameters {
+    /// Only of this workflow.
+    #[param(schema_with = key_part, required = false)]
+    pub workflow: String,
+    /// Only of this company.
+    #[param(schema_with = key_part, required = false)]
+    pub company: String,
+    /// Only from this source system.
+    #[param(schema_with = key_part, required = false)]
+    pub source_system: String,
+    /// Only of this document.
+    #[param(schema_with = key_part, required = false)]
+    pub document: String,
+    /// Only of this action.
+    #[param(schema_with = key_part, required = false)]
+    pub action: String,
+    /// Only in this state; several are an OR.
+    #[param(schema_with = states, required = false, explode = true)]
+    pub state: Vec<String>,
+    /// Only begun first at or after this moment.
+    #[param(schema_with = super::view::moment, required = false)]
+    pub from: String,
+    /// Only begun first before this moment.
+    #[param(schema_with = super::view::moment, required = false)]
+    pub to: String,
+    /// Where the page starts: the `next_cursor` of the page before.
+    #[param(required = false)]
+    pub cursor: String,
+    /// At most so many; 50 where it is left out.
+    #[param(minimum = 1, maximum = 500, required = false)]
+    pub limit: u32,
+}
+
+fn text(pattern: &str, characters_min: usize, characters_max: usize) -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .pattern(Some(pattern))
+        .min_length(Some(characters_min))
+        .max_length(Some(characters_max))
+        .build()
+}
+
+/// The schema of a key part.
+pub fn key_part() -> Object {
+    text(KEY_PART_PATTERN, 1, KEY_PART_CHARACTERS_MAX)
+}
+
+/// The schema of a text for the trail.
+pub fn free_text() -> Object {
+    text(FREE_TEXT_PATTERN, 0, FREE_TEXT_CHARACTERS_MAX)
+}
+
+/// The schema of a reference or a reason.
+pub fn report_text() -> Object {
+    text(REPORT_TEXT_PATTERN, 0, REPORT_TEXT_CHARACTERS_MAX)
+}
+
+fn states() -> utoipa::openapi::Array {
+    utoipa::openapi::ArrayBuilder::new().items(state_name()).build()
+}

@@ -1,0 +1,92 @@
+//! Query strings: strict where a mistake would change what is shown.
+
+use chrono::{DateTime, Utc};
+use guard::clock::{Timestamp, to_millisecond};
+
+use crate::body::check_names;
+use crate::problem::Problem;
+
+/// The parameters of a query string, taken out one by one.
+pub struct Query {
+    parameters: Vec<(String, String)>,
+}
+
+impl Query {
+    /// The parameters of `query`, of which only `known` ones are looked at; a mistyped one is refused, as in a body.
+    ///
+    /// # Errors
+    /// A mistyped name.
+    pub fn of(query: Option<&str>, known: &[&str]) -> Result<Self, Problem> {
+        // Reading pairs of text never fails: what is no UTF-8 is replaced.
+        let parameters: Vec<(String, String)> =
+            serde_urlencoded::from_str(query.unwrap_or_default()).unwrap_or_default();
+        check_names(parameters.iter().map(|(name, _)| name.as_str()), known)?;
+        Ok(Self { parameters })
+    }
+
+    /// Every value of the parameter.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.parameters.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of the parameter; an empty one limits nothing.
+    ///
+    /// # Errors
+    /// It stands twice.
+    pub fn one(&self, name: &str) -> Result<Option<&str>, Problem> {
+        let mut values = self.all(name);
+        let value = values.next();
+        if values.next().is_some() {
+            return Err(Problem::field(name, "stands twice; it may stand once"));
+        }
+        Ok(value.filter(|value| !value.is_empty()))
+    }
+
+    /// The whole number of the parameter.
+    ///
+    /// # Errors
+    /// It stands twice, or is no whole number from 0 to `max`.
+    pub fn whole_number(&self, name: &str, max: u64) -> Result<Option<u64>, Problem> {
+        let Some(value) = self.one(name)? else { return Ok(None) };
+        let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.then(|| value.parse().ok()).flatten().filter(|number| *number <= max);
+        number.map(Some).ok_or_else(|| Problem::field(name, format!("is not a whole number from 0 to {max}")))
+    }
+
+    /// The moment of the parameter.
+    ///
+    /// # Errors
+    /// It stands twice, or is no moment in RFC 3339.
+    pub fn moment(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
+        let Some(value) = self.one(name)? else { return Ok(None) };
+        // In a query string a `+` that is not escaped means a blank; in a moment it can only be the sign of an offset.
+        let moment = DateTime::parse_from_rfc3339(&value.replace(' ', "+"));
+        let moment = moment.or_else(|_| DateTime::parse_from_rfc3339(value));
+        let refused = |_| Problem::field(name, "is no moment in RFC 3339, such as 2026-03-01T14:05:00Z");
+        moment.map(|moment| Some(to_millisecond(moment.with_timezone(&Utc)))).map_err(refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_may_have_an_offset_with_its_plus_escaped_or_not() {
+        for text in ["2026-03-01T14:05:00Z", "2026-03-01T15:05:00%2B01:00", "2026-03-01T15:05:00+01:00"] {
+            let query = Query::of(Some(&format!("from={text}")), &["from"]).unwrap();
+            let moment = query.moment("from").unwrap().unwrap();
+            assert_eq!(guard::clock::rfc3339(moment), "2026-03-01T14:05:00.000Z", "{text}");
+        }
+        for text in ["2026-03-01", "1772373900", "now", "2026-13-01T00:00:00Z"] {
+            assert!(Query::of(Some(&format!("from={text}")), &["from"]).unwrap().moment("from").is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_would_be_ignored_by_mistake_is_refused() {
+        assert!(Query::of(Some("compnay=a"), &["company"]).is_err());
+        assert!(Query::of(Some("company=a&company=b"), &["company"]).unwrap().one("company").is_err());
+        assert_eq!(Query::of(Some("company="), &["company"]).unwrap().one("company").unwrap(), None);
+    }
+}

@@ -1,0 +1,344 @@
+//! What answers are made of: the public shapes, apart from the guard's own types, so that neither binds the other.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use guard::clock::{Timestamp, rfc3339};
+use guard::conflict::Conflict;
+use guard::decision::{DecisionName, Next};
+use guard::diff::{Change, ChangeKind};
+use guard::json::Json;
+use guard::operation::{LeaseToken, Operation};
+use guard::state::StateName;
+use guard::trail::{Entry, EntryKind};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use utoipa::openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type};
+
+/// JSON text that was written already: numbers stay as they came.
+pub const JSON: &str = "application/json";
+
+/// A successful answer with this body.
+pub fn json(body: &impl Serialize) -> Response {
+    // Bodies have text keys and no fallible parts: they always serialize.
+    json_text(serde_json::to_string(body).unwrap_or_default())
+}
+
+/// A successful answer with this JSON text.
+pub fn json_text(text: String) -> Response {
+    ([(CONTENT_TYPE, JSON)], text).into_response()
+}
+
+/// Something that is written by its `Display`.
+pub struct Shown<T>(pub T);
+
+impl<T: fmt::Display> Serialize for Shown<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// A moment in RFC 3339, UTC, with milliseconds.
+pub struct Moment(pub Timestamp);
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&rfc3339(self.0))
+    }
+}
+
+/// A JSON value as it came, with every digit.
+pub struct Exact<'a>(pub &'a Json);
+
+impl Serialize for Exact<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawValue::from_string(self.0.to_string()).map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+/// The address at the desk where a person sees an operation, or one conflict of it.
+pub struct ReviewUrl<'a> {
+    public_url: &'a str,
+    operation: guard::id::OperationId,
+    conflict: Option<guard::id::ConflictId>,
+}
+
+impl Serialize for ReviewUrl<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { public_url, operation, conflict } = self;
+        match conflict {
+            None => serializer.collect_str(&format_args!("{public_url}/operations/{operation}")),
+            Some(conflict) => {
+                serializer.collect_str(&format_args!("{public_url}/operations/{operation}#conflict-{conflict}"))
+            }
+        }
+    }
+}
+
+/// An operation: one intended business effect.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Operation)]
+pub struct OperationBody<'a> {
+    /// Its id, for ever.
+    #[schema(schema_with = uuid)]
+    pub id: Shown<guard::id::OperationId>,
+    /// The workflow.
+    pub workflow: &'a str,
+    /// The company; the same document in two companies is two operations.
+    pub company: &'a str,
+    /// The system that the document comes from.
+    pub source_system: &'a str,
+    /// The document's number there.
+    pub document: &'a str,
+    /// What is done with it.
+    pub action: &'a str,
+    /// Which version of the document, from 1.
+    #[schema(minimum = 1)]
+    pub revision: u32,
+    /// Where it stands.
+    #[schema(schema_with = state_name)]
+    pub state: &'static str,
+    /// `sha256:` and the SHA-256 of the canonical payload without its volatile fields.
+    #[schema(schema_with = fingerprint)]
+    pub fingerprint: Shown<guard::fingerprint::Fingerprint>,
+    /// The number of the latest attempt; 0 where there was none.
+    #[schema(minimum = 0)]
+    pub attempt: u32,
+    /// The id to write into the destination's record, so that it can be found again.
+    pub external_reference: String,
+    /// The id under which the destination holds the record; null where that is not known, and in a `conflict`: a changed payload
+    /// does not get the result of another one.
+    pub destination_reference: Option<Cow<'a, str>>,
+    /// How often a repetition was kept from doing it again; at most a second behind.
+    #[schema(minimum = 0)]
+    pub duplicates_prevented: u64,
+    /// How many conflicts wait for a person.
+    #[schema(minimum = 0)]
+    pub open_conflicts: u32,
+    /// When the lease of the attempt under way ends; null where none is held.
+    #[schema(schema_with = moment_or_null)]
+    pub lease_expires_at: Option<Moment>,
+    /// When it was first begun.
+    #[schema(schema_with = moment)]
+    pub created_at: Moment,
+    /// When it last changed.
+    #[schema(schema_with = moment)]
+    pub updated_at: Moment,
+    /// Where a person sees it.
+    #[schema(schema_with = uri)]
+    pub review_url: ReviewUrl<'a>,
+}
+
+impl<'a> OperationBody<'a> {
+    /// The public shape of an operation.
+    pub fn of(operation: &'a Operation, public_url: &'a str) -> Self {
+        let key = &operation.key;
+        Self {
+            id: Shown(operation.id),
+            workflow: key.workflow.as_str(),
+            company: key.company.as_str(),
+            source_system: key.source_system.as_str(),
+            document: key.document.as_str(),
+            action: key.action.as_str(),
+            revision: key.revision,
+            state: operation.state.name().as_str(),
+            fingerprint: Shown(operation.fingerprint),
+            attempt: operation.attempt_number(),
+            external_reference: operation.external_reference(),
+            destination_reference: operation.state.destination_reference().map(Cow::Borrowed),
+            duplicates_prevented: operation.duplicates_prevented,
+            open_conflicts: operation.open_conflicts,
+            lease_expires_at: operation.state.lease_expires_at().map(Moment),
+            created_at: Moment(operation.created_at),
+            updated_at: Moment(operation.updated_at),
+            review_url: ReviewUrl { public_url, operation: operation.id, conflict: None },
+        }
+    }
+
+    /// The same without the stored result.
+    pub fn without_result(self) -> Self {
+        Self { destination_reference: None, ..self }
+    }
+}
+
+/// The ownership of an attempt.
+#[derive(Serialize, ToSchema)]
+pub struct Lease<'a> {
+    /// The secret that goes with marks, heartbeats and the outcome.
+    pub token: &'a str,
+    /// Until when.
+    #[schema(schema_with = moment)]
+    pub expires_at: Moment,
+}
+
+impl<'a> Lease<'a> {
+    /// The lease with this secret.
+    pub fn of(token: &'a LeaseToken, expires_at: Timestamp) -> Self {
+        Self { token: token.reveal(), expires_at: Moment(expires_at) }
+    }
+}
+
+/// Another payload came under the same key.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Conflict)]
+pub struct ConflictBody<'a> {
+    /// Its id; the same wrong payload again is the same conflict.
+    #[schema(schema_with = uuid)]
+    pub id: Shown<guard::id::ConflictId>,
+    /// Where a person sees it.
+    #[schema(schema_with = uri)]
+    pub review_url: ReviewUrl<'a>,
+    /// What differs, at most 100 places.
+    #[schema(max_items = 100)]
+    pub changes: Vec<ChangeBody<'a>>,
+    /// How many places differ.
+    #[schema(minimum = 0)]
+    pub changes_total: u32,
+}
+
+impl<'a> ConflictBody<'a> {
+    /// The public shape of a conflict.
+    pub fn of(conflict: &'a Conflict, public_url: &'a str) -> Self {
+        Self {
+            id: Shown(conflict.id),
+            review_url: ReviewUrl { public_url, operation: conflict.operation, conflict: Some(conflict.id) },
+            changes: conflict.changes.iter().map(ChangeBody::of).collect(),
+            changes_total: conflict.changes_total,
+        }
+    }
+}
+
+/// One place that differs between two payloads.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Change)]
+pub struct ChangeBody<'a> {
+    /// Where (RFC 6901).
+    pub path: String,
+    /// How: only the received payload has it (`added`), only the approved one (`removed`), or both with different values.
+    #[schema(schema_with = change_kind)]
+    pub kind: &'static str,
+    /// The value in the approved payload; left out where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = anything)]
+    pub approved: Option<Exact<'a>>,
+    /// The value in the received payload; left out where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = anything)]
+    pub received: Option<Exact<'a>>,
+}
+
+impl<'a> ChangeBody<'a> {
+    fn of(change: &'a Change) -> Self {
+        Self {
+            path: change.path.to_string(),
+            kind: change.kind.as_str(),
+            approved: change.approved.as_ref().map(Exact),
+            received: change.received.as_ref().map(Exact),
+        }
+    }
+}
+
+/// One entry of an operation's trail.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Event)]
+pub struct EventBody<'a> {
+    /// Its place in the chain, from 1.
+    #[schema(minimum = 1)]
+    pub sequence: u64,
+    /// When it happened.
+    #[schema(schema_with = moment)]
+    pub at: Moment,
+    /// Who did it: `token:NAME`, `token:NAME/WORKER`, `person:EMAIL` or `system:…`.
+    #[schema(value_type = String)]
+    pub actor: Shown<&'a guard::actor::Actor>,
+    /// What it tells of.
+    #[schema(schema_with = entry_kind)]
+    pub kind: &'static str,
+    /// The facts.
+    #[schema(schema_with = any_object)]
+    pub detail: Exact<'a>,
+    /// SHA-256 over this entry and all before it, in hexadecimal.
+    #[schema(value_type = String)]
+    pub hash: Shown<guard::trail::ChainHash>,
+}
+
+impl<'a> EventBody<'a> {
+    /// The public shape of an entry.
+    pub fn of(entry: &'a Entry) -> Self {
+        Self {
+            sequence: entry.sequence,
+            at: Moment(entry.at),
+            actor: Shown(&entry.actor),
+            kind: entry.kind.as_str(),
+            detail: Exact(&entry.detail),
+            hash: Shown(entry.hash),
+        }
+    }
+}
+
+fn names(names: impl IntoIterator<Item = &'static str>) -> Object {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).build()
+}
+
+/// The schema of a decision's name.
+pub fn decision_name() -> Object {
+    names(DecisionName::ALL.map(DecisionName::as_str))
+}
+
+/// The schema of the one instruction.
+pub fn next_name() -> Object {
+    names([Next::Send, Next::UseResult, Next::Wait, Next::Stop].map(Next::as_str))
+}
+
+/// The schema of a state's name.
+pub fn state_name() -> Object {
+    names(StateName::ALL.map(StateName::as_str))
+}
+
+fn change_kind() -> Object {
+    names([ChangeKind::Changed, ChangeKind::Added, ChangeKind::Removed].map(ChangeKind::as_str))
+}
+
+fn entry_kind() -> Object {
+    names(EntryKind::ALL.map(EntryKind::as_str))
+}
+
+fn text(format: SchemaFormat) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String).format(Some(format))
+}
+
+/// The schema of an id.
+pub fn uuid() -> Object {
+    text(SchemaFormat::KnownFormat(KnownFormat::Uuid)).build()
+}
+
+/// The schema of a moment.
+pub fn moment() -> Object {
+    text(SchemaFormat::KnownFormat(KnownFormat::DateTime)).build()
+}
+
+fn moment_or_null() -> Object {
+    text(SchemaFormat::KnownFormat(KnownFormat::DateTime))
+        .schema_type(utoipa::openapi::schema::SchemaType::from_iter([Type::String, Type::Null]))
+        .build()
+}
+
+fn uri() -> Object {
+    text(SchemaFormat::Custom("uri".to_owned())).build()
+}
+
+fn fingerprint() -> Object {
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some("^sha256:[0-9a-f]{64}$")).build()
+}
+
+fn anything() -> Object {
+    ObjectBuilder::new().schema_type(utoipa::openapi::schema::SchemaType::AnyValue).build()
+}
+
+/// The schema of an object with any members.
+pub fn any_object() -> Object {
+    ObjectBuilder::new().schema_type(Type::Object).build()
+}
