@@ -449,6 +449,13 @@ async fn every_answer_tells_the_browser_what_not_to_do() {
                 assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{policy}");
                 assert_eq!(answer.header("strict-transport-security"), transport);
             }
+            let mut automation = desk.whole().await;
+            let answer = automation.open("/api/v1/operations").await;
+            assert_eq!(answer.header("content-type"), "application/problem+json");
+            assert_eq!(answer.header("x-content-type-options"), "nosniff");
+            assert_eq!(answer.header("cache-control"), "no-store");
+            assert_eq!(answer.header("strict-transport-security"), transport);
+            assert_eq!(answer.header("permissions-policy"), "", "an automation is spared what is for browsers");
         }
     })
     .await;

@@ -6,17 +6,26 @@ use axum::{
     http::{
         HeaderName, HeaderValue,
         header::{
-            CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
-            X_FRAME_OPTIONS,
+            CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY,
+            X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
         },
     },
     middleware,
     response::Response,
 };
 
+use crate::problem::Problem;
+
 /// For every answer that does not say otherwise itself.
-const DEFAULTS: [(HeaderName, HeaderValue); 8] = [
+const ALWAYS: [(HeaderName, HeaderValue); 3] = [
     (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    // Pages have a policy of their own; what is no page runs nothing at all.
+    (CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'")),
+    (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+];
+
+/// For what a browser could show. Automations are spared them: they would be longer than most answers.
+const SHOWN: [(HeaderName, HeaderValue); 5] = [
     // Not `no-referrer`: a form without WebAssembly is sent back to the page that it came from.
     (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
     (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
@@ -28,12 +37,6 @@ const DEFAULTS: [(HeaderName, HeaderValue); 8] = [
             "camera=(), display-capture=(), geolocation=(), hid=(), microphone=(), midi=(), payment=(), serial=(), usb=()",
         ),
     ),
-    // Pages have a policy of their own; what is no page runs nothing at all.
-    (
-        CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static("default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
-    ),
-    (CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
 
 /// A year, for this host alone: what other hosts of the domain do is not for us to say.
@@ -45,9 +48,17 @@ pub fn harden(router: Router, is_secure: bool) -> Router {
 }
 
 async fn add(State(is_secure): State<bool>, mut answer: Response) -> Response {
+    // A problem becomes JSON further out.
+    let is_problem = answer.extensions().get::<Problem>().is_some();
     let headers = answer.headers_mut();
-    for (name, value) in DEFAULTS {
+    let is_json = is_problem || headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().ends_with(b"json"));
+    for (name, value) in ALWAYS {
         headers.entry(name).or_insert(value);
+    }
+    if !is_json {
+        for (name, value) in SHOWN {
+            headers.entry(name).or_insert(value);
+        }
     }
     if is_secure {
         headers.insert(STRICT_TRANSPORT_SECURITY, TLS_ALONE);
