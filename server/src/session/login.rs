@@ -36,10 +36,13 @@ pub(super) async fn post(
     Form(Login { email, password, next }): Form<Login>,
 ) -> Response {
     let next = path::local(&next);
+    // Typed once is enough; what is too long for an address is not carried along.
+    let typed = Some(email.trim()).filter(|email| email.chars().count() <= EMAIL_CHARACTERS_MAX).unwrap_or_default();
+    let again = [("email", typed), ("next", next)];
     let counted = gate.inner.limits.address(client.0).and_then(|()| gate.inner.limits.account(&email));
     if let Err(wait) = counted {
         tracing::warn!(client = %client, "sign-in: too many tries");
-        return too_many("/login", &[("next", next)], wait);
+        return too_many("/login", &again, wait);
     }
     match gate.person_with(&email, password).await {
         Ok(Checked::Known(person)) => match gate.sign_in(&session, &person).await {
@@ -48,10 +51,9 @@ pub(super) async fn post(
         },
         Ok(Checked::Stranger) => {
             tracing::warn!(client = %client, "sign-in: the address or the password is wrong");
-            Redirect::to(&path::with_parameters("/login", &[("refused", "credentials"), ("next", next)]))
-                .into_response()
+            refused("/login", "credentials", &again)
         }
-        Ok(Checked::Not(HashFault::Busy)) => too_many("/login", &[("next", next)], BUSY),
+        Ok(Checked::Not(HashFault::Busy)) => too_many("/login", &again, BUSY),
         Ok(Checked::Not(HashFault::Broken)) => refuse(Refusal::Store(guard::refusal::StoreFault::Unavailable)),
         Err(refusal) => refuse(refusal),
     }
@@ -79,10 +81,15 @@ impl Gate {
     }
 }
 
+/// Back to the page, with the reason and what was typed already.
+pub(super) fn refused(page: &str, reason: &str, typed: &[(&str, &str)]) -> Response {
+    let parameters: Vec<_> = [("refused", reason)].iter().chain(typed).copied().collect();
+    Redirect::to(&path::with_parameters(page, &parameters)).into_response()
+}
+
 /// Back to the page, with the reason `rate` and the time to wait.
-pub(super) fn too_many(page: &str, parameters: &[(&str, &str)], wait: Duration) -> Response {
-    let parameters: Vec<_> = [("refused", "rate")].iter().chain(parameters).copied().collect();
-    let mut answer = Redirect::to(&path::with_parameters(page, &parameters)).into_response();
+pub(super) fn too_many(page: &str, typed: &[(&str, &str)], wait: Duration) -> Response {
+    let mut answer = refused(page, "rate", typed);
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
     answer

@@ -14,7 +14,12 @@ use guard::token::Reach;
 use serde::Deserialize;
 use tower_sessions::Session;
 
-use super::{Gate, HashFault, login::too_many, path, refuse, visitor::Client};
+use super::{
+    Gate, HashFault,
+    login::{BUSY, refused, too_many},
+    path, refuse,
+    visitor::Client,
+};
 
 /// What the form holds. No `Debug`: it would show the password.
 #[derive(Deserialize)]
@@ -58,21 +63,20 @@ pub(super) async fn post(
     session: Session,
     Form(form): Form<Welcome>,
 ) -> Response {
-    let link = form.link.clone();
-    let again = |reason: &str| {
-        Redirect::to(&path::with_parameters("/welcome", &[("link", &link), ("refused", reason)])).into_response()
-    };
+    let typed = [("link", form.link.clone()), ("email", form.email.trim().to_owned())];
+    let typed = typed.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let again = |reason| refused("/welcome", reason, &typed);
     let person = match gate.welcome(&client, form).await {
         Ok(person) => person,
         Err(Unwelcome::Link) => {
             tracing::warn!(client = %client, "first start: not the link, or somebody exists already");
-            return Redirect::to(&path::with_parameters("/welcome", &[("refused", "link")])).into_response();
+            return refused("/welcome", "link", &[]);
         }
         Err(Unwelcome::Email) => return again("email"),
         Err(Unwelcome::Short) => return again("short"),
         Err(Unwelcome::Long) => return again("long"),
         Err(Unwelcome::Differ) => return again("differ"),
-        Err(Unwelcome::Rate(wait)) => return too_many("/welcome", &[("link", &link)], wait),
+        Err(Unwelcome::Rate(wait)) => return too_many("/welcome", &typed, wait),
         Err(Unwelcome::Fault(refusal)) => return refuse(refusal),
     };
     match gate.sign_in(&session, &person).await {
@@ -97,7 +101,7 @@ impl Gate {
             return Err(Unwelcome::Long);
         }
         let hash = self.inner.passwords.make(form.password).await.map_err(|fault| match fault {
-            HashFault::Busy => Unwelcome::Rate(super::login::BUSY),
+            HashFault::Busy => Unwelcome::Rate(BUSY),
             HashFault::Broken => Unwelcome::Fault(Refusal::Store(StoreFault::Unavailable)),
         })?;
         let added = self

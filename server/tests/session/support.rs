@@ -186,6 +186,13 @@ impl Answer {
         (self.status.as_u16(), self.location.as_deref().unwrap_or_default())
     }
 
+    /// A parameter of the page that it leads to.
+    pub fn parameter(&self, name: &str) -> String {
+        let query = self.location.as_deref().and_then(|location| location.split_once('?')).unwrap_or_default().1;
+        let parameters: Vec<(String, String)> = serde_urlencoded::from_str(query).unwrap();
+        parameters.into_iter().find(|(known, _)| known == name).unwrap_or_default().1
+    }
+
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
