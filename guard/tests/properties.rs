@@ -262,9 +262,8 @@ impl Run {
     async fn report(&self, held: &Held, outcome: &Outcome) -> Result<Option<Refusal>, TestCaseError> {
         let worker = &self.workers[held.worker];
         let first = worker.reports(&held.permit, outcome.clone()).await;
-        if !matches!(first, Err(Refusal::Store(_))) {
-            self.change(held, |held| held.is_answered = true);
-        }
+        // Whoever reports, heard or not, is done with sending.
+        self.change(held, |held| held.is_answered = true);
         if !self.is_disturbed {
             let once = self.world.memory.snapshot();
             let again = worker.reports(&held.permit, outcome.clone()).await;
