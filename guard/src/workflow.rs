@@ -204,10 +204,12 @@ impl Workflow {
             return fault("max_lease_seconds", "is over 604800 (seven days)");
         }
         if self.lease_seconds > self.max_lease_seconds {
-            return fault("lease_seconds", "is over max_lease_seconds");
+            let (lease, bound) = (self.lease_seconds, self.max_lease_seconds);
+            let message = format!("is {lease}, over max_lease_seconds ({bound}); lower it or raise that");
+            return fault("lease_seconds", &message);
         }
         if self.amount.is_some() != self.currency.is_some() {
-            return fault("amount", "and currency go together; an amount without its currency says nothing");
+            return fault("amount", "goes with currency, since an amount alone says nothing; give both or neither");
         }
         if self.volatile.len() > VOLATILE_FIELDS_MAX {
             return fault("volatile", "lists over 100 places");

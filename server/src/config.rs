@@ -199,10 +199,8 @@ fn json_paths(definitions: &Definitions) -> impl Iterator<Item = KeyedPath<'_>> 
 
 fn wrong_json_path((kind, index, key, path): KeyedPath<'_>) -> Option<(&'static str, usize, &'static str, String)> {
     let wrong = JsonPath::parse(path).err()?;
-    let message = format!(
-        "{path:?} is no JSONPath (RFC 9535): {} at its character {}; it looks like \"$.items[*].id\"",
-        wrong.message(),
-        wrong.position() + 1
-    );
+    let place = wrong.position() + 1;
+    let message =
+        format!("{path:?} is no JSONPath (RFC 9535) from its character {place} on; it looks like \"$.items[*].id\"");
     Some((kind, index, key, message))
 }

@@ -62,15 +62,14 @@ impl Definitions {
         let mut names = BTreeSet::new();
         for (index, destination) in self.destinations.iter().enumerate() {
             let unique = names.insert(destination.name.as_str());
-            let checked =
-                if unique { destination.validate() } else { Err(DefinitionFault::new("name", "stands twice")) };
+            let checked = if unique { destination.validate() } else { Err(stands_twice(&destination.name)) };
             checked.map_err(|fault| ("destination", index, fault))?;
         }
         let mut workflows = BTreeSet::new();
         for (index, workflow) in self.workflows.iter().enumerate() {
             let unknown = workflow.destination.as_deref().filter(|name| !names.contains(name));
             let checked = if !workflows.insert(workflow.name.as_str()) {
-                Err(DefinitionFault::new("name", "stands twice"))
+                Err(stands_twice(workflow.name.as_str()))
             } else if let Some(name) = unknown {
                 Err(DefinitionFault::new("destination", format!("names {name:?}, which no [[destination]] defines")))
             } else {
@@ -80,6 +79,10 @@ impl Definitions {
         }
         Ok(())
     }
+}
+
+fn stands_twice(name: &str) -> DefinitionFault {
+    DefinitionFault::new("name", format!("is {name:?}, which stands here twice; give each a name of its own"))
 }
 
 impl Guard {
