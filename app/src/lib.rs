@@ -1,15 +1,21 @@
 //! The review desk: pages, components and server functions.
 //!
 //! Compiled twice: with `ssr` into the server, which renders every page, and with `hydrate` for the browser, which adds
-//! keys, live rows and inline results. Every page works without the second half.
+//! inline results and navigation without reloading. Every page works without the second half.
 
 mod app;
+mod components;
 #[cfg(feature = "ssr")]
 pub mod context;
 pub mod failure;
+mod functions;
+mod notice;
 mod pages;
 #[cfg(feature = "ssr")]
+mod reply;
+#[cfg(feature = "ssr")]
 mod shell;
+mod wording;
 
 pub use app::App;
 #[cfg(feature = "ssr")]
@@ -17,7 +23,7 @@ pub use shell::{SiteFiles, shell};
 
 /// Takes over the page that the server rendered; called by the script in its head.
 ///
-/// `data-hydrated` on the document tells the style that keys and live rows work from here on.
+/// `data-hydrated` on the document tells the style what works from here on.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {

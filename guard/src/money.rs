@@ -33,6 +33,15 @@ impl Money {
         readable.then(|| Self { amount, currency: currency.to_owned() })
     }
 
+    /// The money that a sum of ten-thousandths says, with two digits after the point or as many as it needs.
+    pub fn from_ten_thousandths(ten_thousandths: i64, currency: String) -> Self {
+        let mut amount = Decimal::new(ten_thousandths, 4).normalize();
+        if amount.scale() < 2 {
+            amount.rescale(2);
+        }
+        Self { amount, currency }
+    }
+
     /// The amount in ten-thousandths, for orders and sums in a store; further digits are cut, and it stays inside
     /// ±9 × 10^14 so that ten thousand of them can be added.
     pub fn ten_thousandths(&self) -> i64 {
@@ -64,6 +73,12 @@ mod tests {
         assert_eq!(read(r#"{"amount":"1180.00","currency":"INR"}"#).unwrap().amount.to_string(), "1180.00");
         assert_eq!(read(r#"{"amount":1.18e3,"currency":"INR"}"#).unwrap().ten_thousandths(), 11_800_000);
         assert_eq!(read(r#"{"amount":-5.00005,"currency":"EUR"}"#).unwrap().ten_thousandths(), -50_000);
+    }
+
+    #[test]
+    fn sums_show_two_digits_or_as_many_as_they_need() {
+        let text = |sum| Money::from_ten_thousandths(sum, "EUR".to_owned()).amount.to_string();
+        assert_eq!([11_800_000, -5_000, 1_205, 0].map(text), ["1180.00", "-0.50", "0.1205", "0.00"]);
     }
 
     #[test]

@@ -1,0 +1,39 @@
+//! Moments and ages. The server writes UTC; nothing here asks the browser for the time, so that both halves agree.
+
+use guard::clock::{Timestamp, rfc3339};
+use leptos::prelude::*;
+
+use crate::wording;
+
+/// A moment to the second, the milliseconds on hover.
+#[component]
+pub(crate) fn Moment(at: Timestamp) -> impl IntoView {
+    view! {
+        <time class="moment" datetime=rfc3339(at) title=wording::exact_moment(at)>
+            {wording::moment(at)}
+        </time>
+    }
+}
+
+/// How long ago, the exact moment on hover.
+#[component]
+pub(crate) fn Age(since: Timestamp, now: Timestamp) -> impl IntoView {
+    view! {
+        <time class="age" datetime=rfc3339(since) title=wording::exact_moment(since)>
+            {wording::age(since, now)}
+        </time>
+    }
+}
+
+/// When the page was true.
+#[component]
+pub(crate) fn AsOf(at: Timestamp) -> impl IntoView {
+    view! {
+        <p class="as-of">
+            "as of "
+            <time datetime=rfc3339(at) title=wording::exact_moment(at)>
+                {at.format("%H:%M:%S UTC").to_string()}
+            </time>
+        </p>
+    }
+}

@@ -1,0 +1,105 @@
+//! Conflicts: what differs between the approved payload and the one that came.
+
+use guard::{
+    clock::Timestamp,
+    conflict::Conflict,
+    diff::{Change, ChangeKind},
+    json::Json,
+};
+use leptos::prelude::*;
+
+use super::{
+    age::{Age, Moment},
+    copy::Copyable,
+    icon::{Icon, Picture},
+    plain::Plain,
+};
+use crate::wording;
+
+/// One conflict with its changes.
+#[component]
+pub(crate) fn ConflictCard(conflict: Conflict, now: Timestamp) -> impl IntoView {
+    let listed = conflict.changes.len() as u64;
+    let total = u64::from(conflict.changes_total);
+    let rest = (total > listed)
+        .then(|| format!("{} more are not listed.", wording::counted(total - listed, "change", "changes")));
+    let title = format!("What differs in the payload that came {}", wording::moment(conflict.opened_at));
+    let caption = title.clone();
+    view! {
+        <article class="conflict" id=format!("conflict-{}", conflict.id)>
+            <p class="conflict-head">
+                <span class="badge is-conflict">
+                    <Icon picture=Picture::Unequal />
+                    {if conflict.is_open { "Open conflict" } else { "Closed conflict" }}
+                </span>
+                " came "
+                {wording::counted(conflict.hits, "time", "times")}
+                ", first at "
+                <Moment at=conflict.opened_at />
+                " ("
+                <Age since=conflict.opened_at now />
+                " ago)"
+            </p>
+            <div class="scroll" tabindex="0" role="region" aria-label=title>
+                <table class="changes">
+                    <caption class="hidden">{caption}</caption>
+                    <thead>
+                        <tr>
+                            <th scope="col">"Change"</th>
+                            <th scope="col">"Place"</th>
+                            <th scope="col">"Approved"</th>
+                            <th scope="col">"Received"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{conflict.changes.into_iter().map(|change| view! { <ChangeRow change /> }).collect_view()}</tbody>
+                </table>
+            </div>
+            {rest.map(|rest| view! { <p class="note">{rest}</p> })}
+            <p class="note">
+                "Fingerprint of what came: " <Copyable value=conflict.fingerprint.to_string() what="received fingerprint" />
+            </p>
+        </article>
+    }
+}
+
+#[component]
+fn ChangeRow(change: Change) -> impl IntoView {
+    let (sign, word) = match change.kind {
+        ChangeKind::Changed => ("~", "changed"),
+        ChangeKind::Added => ("+", "added"),
+        ChangeKind::Removed => ("\u{2212}", "removed"),
+    };
+    view! {
+        <tr class=format!("change is-{}", change.kind.as_str())>
+            <td class="change-kind">
+                <span aria-hidden="true">{sign}</span>
+                " "
+                {word}
+            </td>
+            <th scope="row">
+                <code>
+                    <Plain text=change.path.to_string() />
+                </code>
+            </th>
+            <td>
+                <Value value=change.approved />
+            </td>
+            <td>
+                <Value value=change.received />
+            </td>
+        </tr>
+    }
+}
+
+#[component]
+fn Value(value: Option<Json>) -> impl IntoView {
+    match value {
+        Some(value) => view! {
+            <code class="value">
+                <Plain text=value.indented() />
+            </code>
+        }
+        .into_any(),
+        None => view! { <span class="none">"nothing"</span> }.into_any(),
+    }
+}

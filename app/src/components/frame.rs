@@ -1,0 +1,149 @@
+//! What stands around every page: where one can go, who one is, what waits.
+
+use guard::summary::{UNCERTAIN_COUNTED_MAX, Waiting};
+use leptos::prelude::*;
+use leptos_router::{
+    components::{A, Outlet},
+    hooks::use_location,
+};
+
+use super::{
+    icon::{Icon, Picture},
+    plain::Plain,
+    theme::ThemeSwitch,
+};
+use crate::{
+    functions::read_frame::{Surroundings, read_frame},
+    wording,
+};
+
+/// Told by pages whose act changed what waits.
+#[derive(Clone, Copy)]
+pub(crate) struct Stirred(RwSignal<u32>);
+
+impl Stirred {
+    /// Something that waits has changed.
+    pub(crate) fn stir(self) {
+        self.0.update(|times| *times += 1);
+    }
+}
+
+/// The frame around the pages for those who are signed in.
+#[component]
+pub(crate) fn Frame() -> impl IntoView {
+    let stirred = Stirred(RwSignal::new(0));
+    provide_context(stirred);
+    let path = use_location().pathname;
+    let surroundings = Resource::new(move || (path.get(), stirred.0.get()), |_| read_frame());
+    let waiting = move || {
+        Suspend::new(async move {
+            let waiting = surroundings.await.ok().map(|surroundings| surroundings.waiting);
+            waiting.map(|waiting| view! { <Waits waiting /> })
+        })
+    };
+    let person =
+        move || Suspend::new(async move { surroundings.await.ok().map(|surroundings| view! { <Who surroundings /> }) });
+
+    view! {
+        <a class="skip" rel="external" href="#main">
+            "Skip to the page"
+        </a>
+        <div class="frame">
+            <header class="rail">
+                <a class="brand" href="/">
+                    <Mark />
+                    "Onceover"
+                </a>
+                <nav aria-label="Desk">
+                    <ul>
+                        <li>
+                            <A href="/" exact=true>
+                                <Icon picture=Picture::Tiles />
+                                "Overview"
+                            </A>
+                        </li>
+                        <li>
+                            <A href="/operations">
+                                <Icon picture=Picture::Lines />
+                                "Operations"
+                            </A>
+                        </li>
+                        <li>
+                            <A href="/unknown">
+                                <Icon picture=Picture::Question />
+                                "Unknown"
+                                <Transition>{waiting}</Transition>
+                            </A>
+                        </li>
+                        <li>
+                            <A href="/settings">
+                                <Icon picture=Picture::Sliders />
+                                "Settings"
+                            </A>
+                        </li>
+                    </ul>
+                </nav>
+                <Transition>{person}</Transition>
+            </header>
+            <main id="main" tabindex="-1">
+                <Outlet />
+            </main>
+        </div>
+    }
+    .into_any()
+}
+
+/// The mark of Onceover: once around, and checked.
+#[component]
+pub(crate) fn Mark() -> impl IntoView {
+    view! {
+        <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+            <path d="M27 13.5A11.5 11.5 0 1 0 27.5 17" />
+            <path d="m11 16 4 4L27 8" />
+        </svg>
+    }
+}
+
+#[component]
+fn Waits(waiting: Waiting) -> impl IntoView {
+    let number = match waiting.uncertain {
+        UNCERTAIN_COUNTED_MAX.. => format!("{}+", wording::number(UNCERTAIN_COUNTED_MAX.into())),
+        fewer => wording::number(fewer.into()),
+    };
+    (waiting.uncertain > 0).then(|| {
+        view! {
+            <span class="waits">
+                {number}
+                <span class="hidden">" waiting"</span>
+            </span>
+        }
+    })
+}
+
+#[component]
+fn Who(surroundings: Surroundings) -> impl IntoView {
+    let person = surroundings.person;
+    let reach = match &person.reach.companies {
+        None => "all companies".to_owned(),
+        Some(companies) => companies.iter().cloned().collect::<Vec<_>>().join(", "),
+    };
+    view! {
+        <div class="who">
+            <p class="who-email">
+                <Plain text=person.email />
+            </p>
+            <p class="who-role">
+                {person.role.as_str()}
+                " · "
+                <Plain text=reach />
+            </p>
+            <ThemeSwitch />
+            <form method="post" action="/logout">
+                <button type="submit" class="sign-out">
+                    <Icon picture=Picture::Door />
+                    "Sign out"
+                </button>
+            </form>
+        </div>
+    }
+}

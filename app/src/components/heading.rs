@@ -1,0 +1,44 @@
+//! The heading of a page, which is also its place for the focus and its title.
+
+use leptos::{html::H1, prelude::*};
+use leptos_meta::Title;
+use leptos_router::hooks::use_location;
+
+/// The path whose heading was shown last, so that only a navigation moves the focus, not the first page.
+#[derive(Clone, Copy)]
+pub(crate) struct LastPath(StoredValue<Option<String>>);
+
+impl LastPath {
+    /// Nothing was shown yet.
+    pub(crate) fn new() -> Self {
+        Self(StoredValue::new(None))
+    }
+}
+
+/// The heading. After a navigation the focus is set on it, which also reads it out.
+#[component]
+pub(crate) fn Heading(
+    /// The title of the document.
+    #[prop(into)]
+    title: String,
+    children: Children,
+) -> impl IntoView {
+    let heading = NodeRef::<H1>::new();
+    let path = use_location().pathname;
+    let last = use_context::<LastPath>();
+    Effect::new(move || {
+        let Some((heading, LastPath(last))) = heading.get().zip(last) else { return };
+        let path = path.get_untracked();
+        if last.get_value().is_some_and(|last| last != path) {
+            // A heading that is gone has nothing to focus.
+            let _ = heading.focus();
+        }
+        last.set_value(Some(path));
+    });
+    view! {
+        <Title text=title />
+        <h1 tabindex="-1" node_ref=heading>
+            {children()}
+        </h1>
+    }
+}

@@ -1,0 +1,108 @@
+//! The filters of the table: a form whose address is the whole state of the page.
+
+use guard::state::StateName;
+use leptos::prelude::*;
+
+use crate::{functions::list_operations::Search, wording};
+
+/// The filters. Without script it is an ordinary form; with script, the address leaves out what is empty.
+#[component]
+pub(crate) fn SearchForm(search: Memo<Search>, workflows: Vec<(String, String)>) -> impl IntoView {
+    let chosen_workflow = move || search.with(|search| search.workflow.clone());
+    let options = workflows.into_iter().map(|(name, title)| {
+        let value = name.clone();
+        view! {
+            <option value=name selected=move || search.with(|search| search.workflow == value)>
+                {title}
+            </option>
+        }
+    });
+    let states = StateName::ALL.map(|state| {
+        let name = state.as_str();
+        let is_chosen = move || search.with(|search| search.states.iter().any(|chosen| chosen == name));
+        view! {
+            <label class=format!("chip is-{name}")>
+                <input type="checkbox" name="state" value=name checked=is_chosen prop:checked=is_chosen />
+                <span>{wording::state_word(state)}</span>
+            </label>
+        }
+    });
+    #[cfg(feature = "hydrate")]
+    let submit = {
+        let navigate = leptos_router::hooks::use_navigate();
+        move |event: leptos::ev::SubmitEvent| {
+            use wasm_bindgen::JsCast as _;
+            let form = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlFormElement>().ok());
+            let Some(written) = form.and_then(|form| web_sys::FormData::new_with_form(&form).ok()) else { return };
+            event.prevent_default();
+            let text = |name: &str| written.get(name).as_string().unwrap_or_default();
+            let search = Search {
+                workflow: text("workflow"),
+                company: text("company"),
+                source_system: text("source_system"),
+                document: text("document"),
+                action: text("action"),
+                states: written.get_all("state").iter().filter_map(|state| state.as_string()).collect(),
+                from: text("from"),
+                to: text("to"),
+                cursor: String::new(),
+            };
+            navigate(&search.address(""), leptos_router::NavigateOptions { scroll: false, ..Default::default() });
+        }
+    };
+    #[cfg(not(feature = "hydrate"))]
+    let submit = |_: leptos::ev::SubmitEvent| {};
+
+    view! {
+        <form class="search" role="search" aria-label="Filter operations" method="get" action="/operations" on:submit=submit>
+            <div class="fields">
+                <Field name="document" label="Document" value=Signal::derive(move || search.get().document) />
+                <div class="field">
+                    <label for="search-workflow">"Workflow"</label>
+                    <select id="search-workflow" name="workflow" prop:value=chosen_workflow>
+                        <option value="">"All workflows"</option>
+                        {options.collect_view()}
+                    </select>
+                </div>
+                <Field name="company" label="Company" value=Signal::derive(move || search.get().company) />
+                <Field name="source_system" label="Source system" value=Signal::derive(move || search.get().source_system) />
+                <Field name="action" label="Action" value=Signal::derive(move || search.get().action) />
+                <Field name="from" label="Created from (UTC)" kind="datetime-local" value=Signal::derive(move || search.get().from) />
+                <Field name="to" label="Created before (UTC)" kind="datetime-local" value=Signal::derive(move || search.get().to) />
+            </div>
+            <fieldset class="chips">
+                <legend>"State"</legend>
+                {states.into_iter().collect_view()}
+            </fieldset>
+            <p class="actions">
+                <button type="submit">"Filter"</button>
+                {move || search.get().limits().then(|| view! { <a class="button is-quiet" href="/operations">"Clear"</a> })}
+            </p>
+        </form>
+    }
+}
+
+#[component]
+fn Field(
+    name: &'static str,
+    label: &'static str,
+    value: Signal<String>,
+    #[prop(default = "text")] kind: &'static str,
+) -> impl IntoView {
+    let id = format!("search-{name}");
+    view! {
+        <div class="field">
+            <label for=id.clone()>{label}</label>
+            <input
+                id=id
+                name=name
+                type=kind
+                value=move || value.get()
+                prop:value=move || value.get()
+                maxlength="200"
+                autocomplete="off"
+                spellcheck="false"
+            />
+        </div>
+    }
+}

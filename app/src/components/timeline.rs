@@ -1,0 +1,165 @@
+//! What happened to an operation, in plain sentences: its trail, and the begins that changed nothing.
+
+use std::cmp::Reverse;
+
+use guard::{
+    clock::{Timestamp, rfc3339},
+    decision::DecisionName,
+    json::Json,
+    store::Delivery,
+    trail::{Entry, EntryKind},
+};
+use leptos::prelude::*;
+
+use super::plain::{Outside, Plain};
+use crate::wording;
+
+/// One line of the timeline.
+struct Happening {
+    at: Timestamp,
+    /// Where it stands in the trail; none for a begin that changed nothing.
+    sequence: Option<u64>,
+    actor: String,
+    sentence: String,
+    facts: Vec<(&'static str, String)>,
+    link: Option<String>,
+    tone: &'static str,
+}
+
+/// The timeline, the newest first.
+#[component]
+pub(crate) fn Timeline(entries: Vec<Entry>, deliveries: Vec<Delivery>) -> impl IntoView {
+    let mut happenings: Vec<Happening> = entries.iter().map(of_entry).chain(of_deliveries(&deliveries)).collect();
+    happenings.sort_by_key(|happening| Reverse((happening.at, happening.sequence.unwrap_or(u64::MAX))));
+    view! { <ol class="timeline">{happenings.into_iter().map(line).collect_view()}</ol> }
+}
+
+fn line(happening: Happening) -> impl IntoView {
+    let Happening { at, sequence, actor, sentence, facts, link, tone } = happening;
+    let facts = facts.into_iter().map(|(name, value)| {
+        view! {
+            <span class="fact">
+                {name}
+                " "
+                <code>
+                    <Plain text=value />
+                </code>
+            </span>
+        }
+    });
+    view! {
+        <li class=format!("happening is-{tone}")>
+            <p class="happening-what">
+                <Plain text=sentence />
+                {link.map(|link| view! { " "<Outside link /> })}
+            </p>
+            <p class="happening-who">
+                <time class="moment" datetime=rfc3339(at)>
+                    {wording::exact_moment(at)}
+                </time>
+                " · "
+                <Plain text=actor />
+                {sequence.map(|sequence| view! { <span class="fact">"entry "{sequence}</span> })}
+                {facts.collect_view()}
+            </p>
+        </li>
+    }
+}
+
+fn of_entry(entry: &Entry) -> Happening {
+    let fact = |name: &str| entry.detail.member(name).map(plain);
+    let attempt = fact("attempt").unwrap_or_default();
+    let because = fact("reason").map(|reason| format!(": {reason}")).unwrap_or_default();
+    let as_reference = fact("destination_reference").map(|reference| format!(" as {reference}")).unwrap_or_default();
+    let outcome = fact("outcome").unwrap_or_default();
+    let (sentence, tone) = match entry.kind {
+        EntryKind::Begun => (format!("Attempt {attempt} was permitted: it may be sent"), "go"),
+        EntryKind::MarkedSending => ("Marked as sending: from here on it may have been written".to_owned(), "go"),
+        EntryKind::Extended => {
+            let until = fact("lease_expires_at").map(|end| format!(" to {end}")).unwrap_or_default();
+            (format!("The lease was extended{until}"), "quiet")
+        }
+        EntryKind::Released => {
+            (format!("The lease of attempt {attempt} ended before anything was sent: released"), "quiet")
+        }
+        EntryKind::Expired => {
+            (format!("The lease of attempt {attempt} ended while a write was possible: unknown"), "doubt")
+        }
+        EntryKind::Reported => {
+            let tone = match outcome.as_str() {
+                "confirmed" => "good",
+                "unknown" => "doubt",
+                _ => "bad",
+            };
+            (format!("Attempt {attempt} was reported {outcome}{as_reference}{because}"), tone)
+        }
+        EntryKind::ReportKept => (
+            format!(
+                "Attempt {attempt} was reported {outcome}{as_reference}{because}. It disagrees with what is held, and is kept as evidence"
+            ),
+            "doubt",
+        ),
+        EntryKind::ConflictOpened => {
+            let total = fact("changes_total").and_then(|total| total.parse().ok()).unwrap_or(0);
+            let changes = wording::counted(total, "change", "changes");
+            (format!("Another payload came under the same key ({changes}): a conflict, nothing was sent"), "bad")
+        }
+        EntryKind::Resolved => {
+            let before = fact("before").unwrap_or_default();
+            let state = fact("state").unwrap_or_default();
+            (
+                format!("Decided: {before} → {state}{as_reference}{because}"),
+                if state == "confirmed" { "good" } else { "bad" },
+            )
+        }
+        EntryKind::WorkflowApplied
+        | EntryKind::WorkflowRemoved
+        | EntryKind::DestinationApplied
+        | EntryKind::DestinationRemoved
+        | EntryKind::PersonAdded
+        | EntryKind::TokenCreated
+        | EntryKind::TokenRevoked => (entry.kind.as_str().replace('_', " "), "quiet"),
+    };
+    let named =
+        [("delivery", fact("delivery_id")), ("request", fact("request_id")), ("status", fact("response_status"))];
+    Happening {
+        at: entry.at,
+        sequence: Some(entry.sequence),
+        actor: wording::actor(&entry.actor),
+        sentence,
+        facts: named.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
+        // The guard takes web addresses only.
+        link: fact("link"),
+        tone,
+    }
+}
+
+/// Begins that changed nothing, newest first; equal ones behind each other become one line.
+fn of_deliveries(deliveries: &[Delivery]) -> Vec<Happening> {
+    deliveries
+        .chunk_by(|newer, older| newer.decision == older.decision && newer.worker == older.worker)
+        .filter_map(|alike| {
+            let (newest, oldest) = (alike.first()?, alike.last()?);
+            let mut sentence = wording::decision_sentence(newest.decision).to_owned();
+            if alike.len() > 1 {
+                let times = wording::counted(alike.len() as u64, "time", "times");
+                sentence = format!("{sentence} ({times} since {})", wording::moment(oldest.at));
+            }
+            let named = [("delivery", newest.delivery_id.clone()), ("request", newest.request_id.clone())];
+            let is_prevented = newest.decision.prevents_duplicate();
+            Some(Happening {
+                at: newest.at,
+                sequence: None,
+                actor: newest.worker.clone().unwrap_or_else(|| "a worker".to_owned()),
+                sentence,
+                facts: named.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
+                link: None,
+                tone: if newest.decision == DecisionName::Conflict || !is_prevented { "bad" } else { "quiet" },
+            })
+        })
+        .collect()
+}
+
+fn plain(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}

@@ -1,0 +1,254 @@
+//! API tokens: who has one, making one, ending one.
+
+use guard::{
+    id::TokenId,
+    token::{Reach, Scope, TOKEN_NAME_CHARACTERS_MAX, Token},
+};
+use leptos::{form::ActionForm, prelude::*};
+
+use super::{
+    age::Moment,
+    banner::{Done, Refused},
+    copy::Snippet,
+    plain::Plain,
+};
+use crate::{
+    failure::Failure,
+    functions::{create_token::CreateToken, revoke_token::RevokeToken},
+    notice::{MadeToken, TokenDraft},
+};
+
+/// A token that was just made, with its secret: this once.
+#[component]
+pub(crate) fn MadeTokenBanner(made: MadeToken) -> impl IntoView {
+    view! {
+        <Done>
+            <p>
+                "The token "
+                <strong>
+                    <Plain text=made.token.name />
+                </strong>
+                " is made. Copy it now: it is stored only as a hash, and is never shown again."
+            </p>
+            <Snippet text=made.secret what="token" />
+        </Done>
+    }
+}
+
+/// The tokens there are, the newest first.
+#[component]
+pub(crate) fn TokenTable(
+    tokens: Vec<Token>,
+    /// The token that is asked about before it is revoked.
+    asked: Option<TokenId>,
+    act: ServerAction<RevokeToken>,
+) -> impl IntoView {
+    if tokens.is_empty() {
+        return view! { <p class="empty">"There is no token yet. An automation needs one to ask."</p> }.into_any();
+    }
+    let rows = tokens.into_iter().map(|token| view! { <TokenRow is_asked={asked == Some(token.id)} token act /> });
+    view! {
+        <div class="scroll" tabindex="0" role="region" aria-label="API tokens">
+            <table class="cards">
+                <caption class="hidden">"API tokens, the newest first"</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">"Name"</th>
+                        <th scope="col">"Scopes"</th>
+                        <th scope="col">"Companies"</th>
+                        <th scope="col">"Workflows"</th>
+                        <th scope="col">"Made"</th>
+                        <th scope="col">"Accepted"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows.collect_view()}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn TokenRow(token: Token, is_asked: bool, act: ServerAction<RevokeToken>) -> impl IntoView {
+    let id = token.id;
+    let scopes = token.scopes.iter().map(|scope| view! { <li><code>{scope.as_str()}</code></li> }).collect_view();
+    let Reach { companies, workflows } = token.reach;
+    let accepted = match (token.revoked_at, is_asked) {
+        (Some(at), _) => view! {
+            <span class="none">"revoked "</span>
+            <Moment at />
+        }
+        .into_any(),
+        (None, false) => view! {
+            <a class="button is-quiet is-small" href=format!("/settings?revoke={id}#token-{id}")>
+                "Revoke"
+                <span class="hidden">" "{token.name.clone()}</span>
+            </a>
+        }
+        .into_any(),
+        (None, true) => view! {
+            <div class="confirm">
+                <p>"Whoever uses it is refused from then on. This cannot be undone."</p>
+                <ActionForm action=act>
+                    <input type="hidden" name="id" value=id.to_string() />
+                    <p class="actions">
+                        <button type="submit" class="is-danger is-small">
+                            "Revoke for good"
+                        </button>
+                        <a class="button is-quiet is-small" href="/settings#tokens">
+                            "Keep"
+                        </a>
+                    </p>
+                </ActionForm>
+            </div>
+        }
+        .into_any(),
+    };
+    view! {
+        <tr id=format!("token-{id}") class:is-off=token.revoked_at.is_some()>
+            <th scope="row" data-label="Name">
+                <Plain text=token.name />
+            </th>
+            <td data-label="Scopes">
+                <ul class="words">{scopes}</ul>
+            </td>
+            <td data-label="Companies">
+                <Names names=companies />
+            </td>
+            <td data-label="Workflows">
+                <Names names=workflows />
+            </td>
+            <td data-label="Made">
+                <Moment at=token.created_at />
+            </td>
+            <td data-label="Accepted">{accepted}</td>
+        </tr>
+    }
+}
+
+/// The names that something is limited to.
+#[component]
+pub(crate) fn Names(names: Option<std::collections::BTreeSet<String>>) -> impl IntoView {
+    match names {
+        None => view! { <span class="none">"all"</span> }.into_any(),
+        Some(names) => {
+            let names = names.into_iter().map(|name| view! { <li><Plain text=name /></li> });
+            view! { <ul class="words">{names.collect_view()}</ul> }.into_any()
+        }
+    }
+}
+
+/// The form for a new token.
+#[component]
+pub(crate) fn TokenForm(
+    /// The workflows that it can be limited to: name and title.
+    workflows: Vec<(String, String)>,
+    /// What was refused before.
+    #[prop(into)]
+    refused: Option<(TokenDraft, Failure)>,
+    /// Why the one who looks may not.
+    why_not: Option<String>,
+    act: ServerAction<CreateToken>,
+) -> impl IntoView {
+    let (draft, failure) = refused.unzip();
+    let is_fresh = draft.is_none();
+    let draft = draft.unwrap_or_default();
+    let is_barred = why_not.is_some();
+    let scopes = Scope::ALL.map(|scope| {
+        let name = scope.as_str();
+        let meaning = match scope {
+            Scope::OperationsWrite => "begin, mark sending, extend, report",
+            Scope::OperationsRead => "read operations, payloads, the trail",
+            Scope::AmendmentsPropose => "propose amendments",
+            Scope::ReconciliationWrite => "hand in the destination's records",
+            Scope::MetricsRead => "read the metrics",
+        };
+        let is_usual = matches!(scope, Scope::OperationsWrite | Scope::OperationsRead);
+        let is_chosen = if is_fresh { is_usual } else { draft.scopes.contains(name) };
+        view! {
+            <label class="check">
+                <input type="checkbox" name="draft[scopes][]" value=name checked=is_chosen disabled=is_barred />
+                <span>
+                    <code>{name}</code>
+                    " "
+                    <span class="optional">{meaning}</span>
+                </span>
+            </label>
+        }
+    });
+    let limits = workflows.into_iter().map(|(name, title)| {
+        let is_chosen = draft.workflows.contains(&name);
+        view! {
+            <label class="check">
+                <input type="checkbox" name="draft[workflows][]" value=name checked=is_chosen disabled=is_barred />
+                <span>{title}</span>
+            </label>
+        }
+    });
+    let limits = limits.collect::<Vec<_>>();
+    let has_limits = !limits.is_empty();
+    let inline = move || act.value().get().and_then(Result::err);
+    view! {
+        <section class="panel" aria-labelledby="token-form-title">
+            <h3 id="token-form-title">"Make a token"</h3>
+            {failure.map(|failure| view! { <Refused what="No token was made" failure /> })}
+            {move || inline().map(|failure| view! { <Refused what="No token was made" failure /> })}
+            <ActionForm action=act>
+                <label for="token-name">"Name"</label>
+                <input
+                    id="token-name"
+                    name="draft[name]"
+                    value=draft.name
+                    required
+                    disabled=is_barred
+                    maxlength=TOKEN_NAME_CHARACTERS_MAX
+                    autocomplete="off"
+                    placeholder="which automation, such as billing-worker"
+                />
+                <fieldset>
+                    <legend>"Scopes"</legend>
+                    {scopes.into_iter().collect_view()}
+                </fieldset>
+                <label for="token-companies">
+                    "Companies "
+                    <span class="optional">"between commas; empty: all that you reach"</span>
+                </label>
+                <input id="token-companies" name="draft[companies]" value=draft.companies disabled=is_barred autocomplete="off" />
+                {has_limits
+                    .then(|| {
+                        view! {
+                            <fieldset>
+                                <legend>
+                                    "Workflows "
+                                    <span class="optional">"none chosen: all"</span>
+                                </legend>
+                                {limits.into_iter().collect_view()}
+                            </fieldset>
+                        }
+                    })}
+                <WhyNot button="Make the token" id="token-why-not" why_not />
+            </ActionForm>
+        </section>
+    }
+}
+
+/// The button that ends a form, and why it may not be used.
+#[component]
+pub(crate) fn WhyNot(button: &'static str, id: &'static str, why_not: Option<String>) -> impl IntoView {
+    let is_barred = why_not.is_some();
+    view! {
+        <p class="actions">
+            <button type="submit" disabled=is_barred aria-describedby=is_barred.then_some(id)>
+                {button}
+            </button>
+            {why_not
+                .map(|why| {
+                    view! {
+                        <span class="why-not" id=id>
+                            {why}
+                        </span>
+                    }
+                })}
+        </p>
+    }
+}

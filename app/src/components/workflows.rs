@@ -1,0 +1,109 @@
+//! Workflows and their rules, as they are configured.
+
+use guard::{destination::Destination, pointer::Pointer, workflow::Correction};
+use leptos::prelude::*;
+
+use super::{copy::Snippet, plain::Plain};
+use crate::{functions::read_settings::ConfiguredWorkflow, wording};
+
+/// One workflow with its rules.
+#[component]
+pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
+    let ConfiguredWorkflow { workflow, version, destination } = configured;
+    let seconds = |seconds: u32| wording::duration(chrono::TimeDelta::seconds(seconds.into()));
+    let actions = workflow.actions.iter().map(|action| action.as_str().to_owned()).collect::<Vec<_>>().join(", ");
+    let steps = if workflow.two_step {
+        "two: a worker marks the moment before it sends, so that a lease that ends before proves that nothing was sent"
+    } else {
+        "one: sending is possible from the begin on"
+    };
+    let money = match (&workflow.amount, &workflow.currency) {
+        (Some(amount), Some(currency)) => format!("{amount} in {currency}"),
+        (None | Some(_), None) | (None, Some(_)) => "not read".to_owned(),
+    };
+    let key_fields = workflow.key_fields.iter().map(|field| field.payload.to_string()).collect::<Vec<_>>();
+    let retention = match workflow.retention.payload_days {
+        Some(days) => format!("payloads {}, keys and outcomes for ever", wording::counted(days.into(), "day", "days")),
+        None => "everything for ever".to_owned(),
+    };
+    let rules = &workflow.amendment;
+    let amendment = if rules.amendable.is_empty() {
+        "nothing may be amended".to_owned()
+    } else {
+        format!(
+            "{}; before reconciliation {}, after it {}",
+            pointers(&rules.amendable),
+            correction(rules.before_reconciliation),
+            correction(rules.after_reconciliation)
+        )
+    };
+    view! {
+        <article class="panel workflow">
+            <h3>
+                <Plain text=workflow.title().to_owned() />
+            </h3>
+            <p class="note">
+                <code>
+                    <Plain text=workflow.name.as_str().to_owned() />
+                </code>
+                " · definition "
+                {version}
+            </p>
+            {workflow.description.clone().map(|description| view! { <p><Plain text=description /></p> })}
+            <dl class="facts">
+                <Rule name="Actions" text=actions />
+                <Rule name="Steps" text=steps.to_owned() />
+                <Rule name="Lease" text=format!("{}, at most {}", seconds(workflow.lease_seconds), seconds(workflow.max_lease_seconds)) />
+                <Rule name="Left out of the fingerprint" text=if workflow.volatile.is_empty() { "nothing".to_owned() } else { pointers(&workflow.volatile) } />
+                <Rule name="Money" text=money />
+                <Rule name="Key fields" text=if key_fields.is_empty() { "none".to_owned() } else { key_fields.join(", ") } />
+                <Rule name="Kept" text=retention />
+                <Rule name="Amendments" text=amendment />
+                <Rule name="Destination" text=destination.map_or_else(|| "none".to_owned(), |destination| told(&destination)) />
+            </dl>
+        </article>
+    }
+}
+
+/// How workflows are changed.
+#[component]
+pub(crate) fn WorkflowsHint() -> impl IntoView {
+    view! {
+        <p class="note">"Workflows are set by a file, all or nothing, each change an entry in the trail:"</p>
+        <Snippet text="onceover export > onceover.toml\nonceover check onceover.toml\nonceover apply onceover.toml" what="commands" />
+    }
+}
+
+#[component]
+fn Rule(name: &'static str, text: String) -> impl IntoView {
+    view! {
+        <div>
+            <dt>{name}</dt>
+            <dd>
+                <Plain text />
+            </dd>
+        </div>
+    }
+}
+
+fn pointers(pointers: &[Pointer]) -> String {
+    pointers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+const fn correction(correction: Correction) -> &'static str {
+    match correction {
+        Correction::Amend => "amended in place",
+        Correction::Replace => "replaced",
+        Correction::ReverseAndRepost => "reversed and posted anew",
+        Correction::Forbid => "not corrected",
+    }
+}
+
+fn told(destination: &Destination) -> String {
+    let lookup = match (&destination.lookup, destination.finality_seconds) {
+        (None, _) => "without a lookup: every uncertain case goes to a person".to_owned(),
+        (Some(_), None) => "with a lookup whose absence is never proof".to_owned(),
+        (Some(_), Some(seconds)) => format!("with a lookup; absence is proof after {seconds} seconds"),
+    };
+    format!("{} at {}, {lookup}", destination.name, destination.base_url)
+}

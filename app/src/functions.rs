@@ -1,0 +1,17 @@
+//! What pages and forms ask of the server: who asks, ask the guard, map. One function a file.
+
+pub(crate) mod add_person;
+#[cfg(feature = "ssr")]
+mod administrator;
+pub(crate) mod choose_theme;
+pub(crate) mod create_token;
+pub(crate) mod list_operations;
+pub(crate) mod list_unknown;
+pub(crate) mod list_workflows;
+pub(crate) mod read_entrance;
+pub(crate) mod read_frame;
+pub(crate) mod read_operation;
+pub(crate) mod read_overview;
+pub(crate) mod read_settings;
+pub(crate) mod resolve;
+pub(crate) mod revoke_token;

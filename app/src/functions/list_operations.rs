@@ -1,0 +1,189 @@
+//! The table of operations.
+
+use guard::{clock::Timestamp, queue::Page, view::OperationView};
+use leptos::{prelude::*, server_fn::codec::Json};
+use leptos_router::params::ParamsMap;
+
+use crate::failure::Failure;
+
+/// What the address of the table says: the whole state of the page. An empty text limits nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Search {
+    /// Only of this workflow.
+    pub workflow: String,
+    /// Only of this company.
+    pub company: String,
+    /// Only from this source system.
+    pub source_system: String,
+    /// Only of this document.
+    pub document: String,
+    /// Only of this action.
+    pub action: String,
+    /// Only in one of these states.
+    pub states: Vec<String>,
+    /// Only created at or after this moment (UTC).
+    pub from: String,
+    /// Only created before this moment (UTC).
+    pub to: String,
+    /// Where the page starts.
+    pub cursor: String,
+}
+
+impl Search {
+    /// Reads the address.
+    pub(crate) fn of(query: &ParamsMap) -> Self {
+        let text = |name: &str| query.get(name).unwrap_or_default();
+        let mut states = query.get_all("state").unwrap_or_default();
+        states.retain(|state| !state.is_empty());
+        Self {
+            workflow: text("workflow"),
+            company: text("company"),
+            source_system: text("source_system"),
+            document: text("document"),
+            action: text("action"),
+            states,
+            from: text("from"),
+            to: text("to"),
+            cursor: text("cursor"),
+        }
+    }
+
+    /// The address of the page that starts at `cursor`; an empty one is the first.
+    pub(crate) fn address(&self, cursor: &str) -> String {
+        let texts = [
+            ("workflow", self.workflow.as_str()),
+            ("company", &self.company),
+            ("source_system", &self.source_system),
+            ("document", &self.document),
+            ("action", &self.action),
+            ("from", &self.from),
+            ("to", &self.to),
+            ("cursor", cursor),
+        ];
+        let states = self.states.iter().map(|state| ("state", state.as_str()));
+        let parts: Vec<_> = texts.into_iter().chain(states).filter(|(_, text)| !text.is_empty()).collect();
+        match serde_urlencoded::to_string(parts) {
+            Ok(query) if !query.is_empty() => format!("/operations?{query}"),
+            Ok(_) | Err(_) => "/operations".to_owned(),
+        }
+    }
+
+    /// Whether it limits anything.
+    pub(crate) fn limits(&self) -> bool {
+        Self { cursor: String::new(), ..self.clone() } != Self::default()
+    }
+}
+
+/// One page of the table.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct OperationList {
+    /// When it was true.
+    pub as_of: Timestamp,
+    /// The rows.
+    pub page: Page<OperationView>,
+}
+
+/// Reads one page of the table.
+#[server(prefix = "/fn", endpoint = "list_operations", input = Json)]
+pub(crate) async fn list_operations(search: Search) -> Result<OperationList, Failure> {
+    use guard::queue::{Order, PAGE_ROWS_DEFAULT, PageRequest};
+
+    let visit = crate::context::Visit::current()?;
+    let (person, guard) = (visit.person()?, &visit.guard);
+    let request = PageRequest { cursor: parse::cursor(&search), limit: PAGE_ROWS_DEFAULT };
+    let page = guard.operations(&person.reach, &parse::filter(&search)?, Order::Newest, &request).await?;
+    Ok(OperationList { as_of: guard.now(), page: page.map(|operation| guard.view(&operation)) })
+}
+
+#[cfg(feature = "ssr")]
+mod parse {
+    use chrono::{NaiveDate, NaiveDateTime};
+    use guard::{
+        clock::Timestamp,
+        queue::{Cursor, Filter},
+        refusal::Refusal,
+        state::StateName,
+    };
+
+    use super::Search;
+
+    pub(super) fn cursor(search: &Search) -> Option<Cursor> {
+        (!search.cursor.is_empty()).then(|| Cursor::from_text(&search.cursor))
+    }
+
+    /// What the address asks for.
+    pub(super) fn filter(search: &Search) -> Result<Filter, Refusal> {
+        let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+        let state = |name: &String| {
+            StateName::parse(name).ok_or_else(|| Refusal::field("state", format!("{name:?} is no state")))
+        };
+        Ok(Filter {
+            workflow: text(&search.workflow),
+            company: text(&search.company),
+            source_system: text(&search.source_system),
+            document: text(&search.document),
+            action: text(&search.action),
+            states: search.states.iter().map(state).collect::<Result<_, _>>()?,
+            from: moment("from", &search.from)?,
+            to: moment("to", &search.to)?,
+        })
+    }
+
+    /// A moment in UTC as an address or a form's field writes it: `2026-03-01`, `2026-03-01T14:00`, or RFC 3339.
+    fn moment(field: &str, text: &str) -> Result<Option<Timestamp>, Refusal> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let exact = text.parse::<Timestamp>().ok();
+        let local = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"]
+            .iter()
+            .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
+        let day = text.parse::<NaiveDate>().ok().and_then(|day| day.and_hms_opt(0, 0, 0));
+        exact
+            .or_else(|| local.or(day).map(|moment| moment.and_utc()))
+            .map(Some)
+            .ok_or_else(|| Refusal::field(field, format!("{text:?} is no moment; write 2026-03-01T14:00, in UTC")))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn moments_are_read_as_utc() {
+            let text = |text: &str| moment("from", text).unwrap().map(guard::clock::rfc3339);
+            assert_eq!(text(""), None);
+            assert_eq!(text("2026-03-01").as_deref(), Some("2026-03-01T00:00:00.000Z"));
+            assert_eq!(text("2026-03-01T14:05").as_deref(), Some("2026-03-01T14:05:00.000Z"));
+            assert_eq!(text("2026-03-01T14:05:06.5+02:00").as_deref(), Some("2026-03-01T12:05:06.500Z"));
+            assert!(moment("from", "yesterday").is_err());
+        }
+
+        #[test]
+        fn what_is_no_state_is_refused() {
+            let search = Search { states: vec!["lost".to_owned()], ..Search::default() };
+            assert_eq!(filter(&search).unwrap_err().to_string(), r#"state: "lost" is no state"#);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_survives_its_text() {
+        let search = Search {
+            company: "Ångström & Söhne".to_owned(),
+            states: vec!["unknown".to_owned(), "disputed".to_owned()],
+            ..Search::default()
+        };
+        let address = search.address("19-ab");
+        assert_eq!(
+            address,
+            "/operations?company=%C3%85ngstr%C3%B6m+%26+S%C3%B6hne&cursor=19-ab&state=unknown&state=disputed"
+        );
+        assert_eq!(Search::default().address(""), "/operations");
+        assert!(search.limits() && !Search { cursor: "x".to_owned(), ..Search::default() }.limits());
+    }
+}

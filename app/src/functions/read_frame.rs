@@ -1,0 +1,23 @@
+//! What stands around every page.
+
+use guard::{person::Person, summary::Waiting};
+use leptos::{prelude::*, server_fn::codec::Json};
+
+use crate::failure::Failure;
+
+/// Who is signed in, and what waits.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Surroundings {
+    /// Who is signed in.
+    pub person: Person,
+    /// What waits for a person.
+    pub waiting: Waiting,
+}
+
+/// Reads what stands around every page.
+#[server(prefix = "/fn", endpoint = "read_frame", input = Json)]
+pub(crate) async fn read_frame() -> Result<Surroundings, Failure> {
+    let visit = crate::context::Visit::current()?;
+    let person = visit.person()?;
+    Ok(Surroundings { waiting: visit.guard.waiting(&person.reach).await?, person: person.clone() })
+}

@@ -1,0 +1,30 @@
+//! One operation with everything that is known about it.
+
+use guard::{clock::Timestamp, person::Person, service::History};
+use leptos::{prelude::*, server_fn::codec::Json};
+
+use crate::{failure::Failure, notice::DecisionNotice};
+
+/// What the page of an operation shows.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Report {
+    /// When it was true.
+    pub as_of: Timestamp,
+    /// Who looks.
+    pub person: Person,
+    /// The operation and all that hangs on it.
+    pub history: History,
+    /// What became of the decision before.
+    pub notice: Option<DecisionNotice>,
+}
+
+/// Reads the operation with this id.
+#[server(prefix = "/fn", endpoint = "read_operation", input = Json)]
+pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
+    let visit = crate::context::Visit::current()?;
+    let person = visit.person()?;
+    let id = id.parse().map_err(|_| guard::refusal::Refusal::not_found("operation"))?;
+    let history = visit.guard.history(&person.reach, id).await?;
+    let notice = crate::reply::take_notice(&visit, super::resolve::NOTICE).await;
+    Ok(Report { as_of: visit.guard.now(), person: person.clone(), history, notice })
+}

@@ -1,0 +1,453 @@
+//! The overview: what was prevented, what waits, what was decided.
+
+use guard::{
+    clock::Timestamp,
+    money::Money,
+    person::{Person, Role},
+    summary::Waiting,
+    view::OperationView,
+};
+use leptos::{prelude::*, server_fn::codec::Json};
+
+#[cfg(feature = "ssr")]
+use guard::decision::DecisionName;
+
+use crate::failure::Failure;
+
+/// So many uncertain operations are named on the overview; the queue has them all.
+#[cfg(feature = "ssr")]
+const NEEDS_ROWS: u32 = 5;
+
+/// How far back the overview looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum Span {
+    /// 24 hours, in hours.
+    #[default]
+    Day,
+    /// 7 days, in six hours each.
+    Week,
+    /// 30 days, in days.
+    Month,
+}
+
+impl Span {
+    /// Every span.
+    pub(crate) const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
+
+    /// The name in an address.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Day => "24h",
+            Self::Week => "7d",
+            Self::Month => "30d",
+        }
+    }
+
+    /// The span with this name; the shortest where there is none.
+    pub(crate) fn parse(name: &str) -> Self {
+        Self::ALL.into_iter().find(|span| span.as_str() == name).unwrap_or_default()
+    }
+
+    /// The name for people.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Day => "24 hours",
+            Self::Week => "7 days",
+            Self::Month => "30 days",
+        }
+    }
+
+    /// How many bars a chart has, and how many hours each holds.
+    pub(crate) const fn bars(self) -> (u32, u32) {
+        match self {
+            Self::Day => (24, 1),
+            Self::Week => (28, 6),
+            Self::Month => (30, 24),
+        }
+    }
+}
+
+/// What a begin came to, in the kinds that a chart tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum Kind {
+    /// Permitted to send.
+    Sent,
+    /// Answered with the result that is there.
+    Replayed,
+    /// Told to wait.
+    Held,
+    /// Refused: another payload under the same key.
+    Conflict,
+    /// Refused for another reason.
+    Stopped,
+}
+
+impl Kind {
+    /// Every kind, from the bottom of a bar to its top.
+    pub(crate) const ALL: [Self; 5] = [Self::Sent, Self::Replayed, Self::Held, Self::Conflict, Self::Stopped];
+
+    /// The kind of a decision.
+    #[cfg(feature = "ssr")]
+    pub(crate) const fn of(decision: DecisionName) -> Self {
+        match decision {
+            DecisionName::Proceed => Self::Sent,
+            DecisionName::Replay | DecisionName::Superseded => Self::Replayed,
+            DecisionName::InProgress | DecisionName::Unknown | DecisionName::AwaitingApproval => Self::Held,
+            DecisionName::Conflict => Self::Conflict,
+            DecisionName::ApprovalMissing | DecisionName::PreviousRevision | DecisionName::Rejected => Self::Stopped,
+        }
+    }
+
+    /// The name for people.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Sent => "Sent",
+            Self::Replayed => "Replayed",
+            Self::Held => "Told to wait",
+            Self::Conflict => "Conflict",
+            Self::Stopped => "Stopped",
+        }
+    }
+
+    /// The name in the style.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Replayed => "replayed",
+            Self::Held => "held",
+            Self::Conflict => "conflict",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// How often something was kept from being done twice, and what that would have cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Prevented {
+    /// How often.
+    pub number: u64,
+    /// The money, a sum for each currency.
+    pub money: Vec<Money>,
+}
+
+/// The decisions of one stretch of time, in the order of [`Kind::ALL`].
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Bar {
+    /// Where it starts.
+    pub start: Timestamp,
+    /// How many of each kind.
+    pub numbers: [u64; 5],
+}
+
+/// One workflow beside the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct WorkflowRow {
+    /// Its name.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// How often a begin arrived.
+    pub asked: u64,
+    /// How many of them were permitted to send.
+    pub sent: u64,
+    /// What was kept from being done twice.
+    pub prevented: Prevented,
+    /// How many operations were confirmed.
+    pub confirmed: u64,
+    /// How many became uncertain.
+    pub uncertain: u64,
+    /// How many begins came with a changed payload.
+    pub conflicts: u64,
+}
+
+/// What a first start needs to know to make something appear.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Guide {
+    /// The address of this server.
+    pub address: String,
+    /// A workflow that the person may begin in, and an action and a payload for it; none is configured yet otherwise.
+    pub example: Option<Example>,
+    /// How many tokens are accepted.
+    pub tokens: usize,
+}
+
+/// What a first begin can say.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Example {
+    /// The workflow's name.
+    pub workflow: String,
+    /// The body of the request, indented.
+    pub body: String,
+}
+
+/// What the overview shows.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Overview {
+    /// When it was true.
+    pub as_of: Timestamp,
+    /// Who looks.
+    pub person: Person,
+    /// How far back it looks.
+    pub span: Span,
+    /// What waits for a person.
+    pub waiting: Waiting,
+    /// What was prevented within the span.
+    pub prevented: Prevented,
+    /// What was prevented in all.
+    pub prevented_in_all: Prevented,
+    /// The decisions over time.
+    pub bars: Vec<Bar>,
+    /// The workflows side by side.
+    pub workflows: Vec<WorkflowRow>,
+    /// What is uncertain the longest.
+    pub needs: Vec<OperationView>,
+    /// How to begin, where nothing ever was.
+    pub guide: Option<Guide>,
+}
+
+impl Overview {
+    /// Whether the one who looks administers.
+    pub(crate) fn administers(&self) -> bool {
+        self.person.role == Role::Admin
+    }
+}
+
+/// Reads the overview.
+#[server(prefix = "/fn", endpoint = "read_overview", input = Json)]
+pub(crate) async fn read_overview(span: Span) -> Result<Overview, Failure> {
+    use guard::queue::{Filter, Order, PageRequest};
+
+    let visit = crate::context::Visit::current()?;
+    let (person, guard, address) = (visit.person()?, &visit.guard, crate::reply::seen_address());
+    let request = PageRequest { cursor: None, limit: NEEDS_ROWS };
+    let needs = guard.operations(&person.reach, &Filter::default(), Order::LongestUncertain, &request).await?;
+    let waiting = guard.waiting(&person.reach).await?;
+    let as_of = guard.now();
+    let counts = guard.counts(&person.reach, chrono::DateTime::UNIX_EPOCH, as_of + chrono::TimeDelta::hours(1)).await?;
+    let summary = summary::of(&counts, span, as_of, &guard.catalogue());
+    let guide = if counts.is_empty() { Some(guide::of(guard, person, address).await?) } else { None };
+    Ok(Overview {
+        as_of,
+        person: person.clone(),
+        span,
+        waiting,
+        prevented: summary.prevented,
+        prevented_in_all: summary.prevented_in_all,
+        bars: summary.bars,
+        workflows: summary.workflows,
+        needs: needs.rows.iter().map(|operation| guard.view(operation)).collect(),
+        guide,
+    })
+}
+
+#[cfg(feature = "ssr")]
+mod summary {
+    use std::collections::BTreeMap;
+
+    use chrono::{DurationRound as _, TimeDelta};
+    use guard::{
+        clock::Timestamp,
+        state::StateName,
+        store::Catalogue,
+        summary::{Count, Counted},
+    };
+
+    use super::{Bar, Kind, Money, Prevented, Span, WorkflowRow};
+
+    pub(super) struct Summary {
+        pub prevented: Prevented,
+        pub prevented_in_all: Prevented,
+        pub bars: Vec<Bar>,
+        pub workflows: Vec<WorkflowRow>,
+    }
+
+    /// Adds hourly counts up.
+    pub(super) fn of(counts: &[Count], span: Span, now: Timestamp, catalogue: &Catalogue) -> Summary {
+        let (bars, hours) = span.bars();
+        let width = TimeDelta::hours(hours.into());
+        // The last bar holds the present moment, and bars start on whole hours, quarters of a day or days.
+        let last = now.duration_trunc(width).unwrap_or(now);
+        let starts = (0..bars).rev().map(|back| last - width * i32::try_from(back).unwrap_or(0));
+        let mut bars: Vec<Bar> = starts.map(|start| Bar { start, numbers: [0; 5] }).collect();
+        let from = bars.first().map_or(last, |bar| bar.start);
+
+        let mut prevented = Adding::default();
+        let mut prevented_in_all = Adding::default();
+        let mut workflows: BTreeMap<&str, (WorkflowRow, Adding)> = BTreeMap::new();
+        for (name, known) in catalogue.workflows.iter().filter(|(_, known)| !known.is_retired) {
+            let row =
+                WorkflowRow { name: name.clone(), title: known.workflow.title().to_owned(), ..WorkflowRow::default() };
+            workflows.insert(name, (row, Adding::default()));
+        }
+
+        for count in counts {
+            let is_prevention = matches!(count.counted, Counted::Decision(decision) if decision.prevents_duplicate());
+            if is_prevention {
+                prevented_in_all.add(count);
+            }
+            if count.hour < from {
+                continue;
+            }
+            let (row, saved) = workflows.entry(&count.workflow).or_insert_with(|| {
+                let (name, title) = (count.workflow.clone(), count.workflow.clone());
+                (WorkflowRow { name, title, ..WorkflowRow::default() }, Adding::default())
+            });
+            if is_prevention {
+                prevented.add(count);
+                saved.add(count);
+            }
+            match count.counted {
+                Counted::Decision(decision) => {
+                    let kind = Kind::of(decision);
+                    let place = bars.partition_point(|bar| bar.start <= count.hour);
+                    if let Some(bar) = place.checked_sub(1).and_then(|place| bars.get_mut(place)) {
+                        bar.numbers[kind as usize] += count.number;
+                    }
+                    row.asked += count.number;
+                    match kind {
+                        Kind::Sent => row.sent += count.number,
+                        Kind::Conflict => row.conflicts += count.number,
+                        Kind::Replayed | Kind::Held | Kind::Stopped => {}
+                    }
+                }
+                Counted::Entered(state) => match state {
+                    StateName::Confirmed => row.confirmed += count.number,
+                    StateName::Unknown | StateName::Disputed => row.uncertain += count.number,
+                    StateName::AwaitingApproval
+                    | StateName::Rejected
+                    | StateName::Acquired
+                    | StateName::Sending
+                    | StateName::Released
+                    | StateName::Failed => {}
+                },
+            }
+        }
+        let workflows = workflows.into_values().map(|(row, saved)| WorkflowRow { prevented: saved.done(), ..row });
+        Summary {
+            prevented: prevented.done(),
+            prevented_in_all: prevented_in_all.done(),
+            bars,
+            workflows: workflows.collect(),
+        }
+    }
+
+    #[derive(Default)]
+    struct Adding {
+        number: u64,
+        money: BTreeMap<String, i64>,
+    }
+
+    impl Adding {
+        fn add(&mut self, count: &Count) {
+            self.number += count.number;
+            if !count.currency.is_empty() {
+                let sum = self.money.entry(count.currency.clone()).or_default();
+                *sum = sum.saturating_add(count.ten_thousandths);
+            }
+        }
+
+        fn done(self) -> Prevented {
+            let sums = self.money.into_iter().filter(|(_, sum)| *sum != 0);
+            let money = sums.map(|(currency, sum)| Money::from_ten_thousandths(sum, currency));
+            Prevented { number: self.number, money: money.collect() }
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use chrono::TimeZone as _;
+        use guard::decision::DecisionName;
+
+        use super::*;
+
+        fn count(counted: Counted, hour: Timestamp, number: u64, money: i64) -> Count {
+            Count {
+                workflow: "handoff".to_owned(),
+                company: "acme".to_owned(),
+                counted,
+                hour,
+                number,
+                currency: "EUR".to_owned(),
+                ten_thousandths: money,
+            }
+        }
+
+        #[test]
+        fn hours_fall_into_their_bars_and_older_ones_into_the_total_alone() {
+            let now = chrono::Utc.with_ymd_and_hms(2026, 3, 2, 14, 30, 0).unwrap();
+            let hour = |back| guard::summary::start_of_hour(now) - TimeDelta::hours(back);
+            let replay = Counted::Decision(DecisionName::Replay);
+            let counts = [
+                count(Counted::Decision(DecisionName::Proceed), hour(0), 5, 50_000),
+                count(replay, hour(23), 2, 20_000),
+                count(replay, hour(24), 3, 30_000),
+                count(Counted::Entered(StateName::Unknown), hour(1), 1, 10_000),
+            ];
+            let summary = of(&counts, Span::Day, now, &Catalogue::default());
+            assert_eq!(summary.bars.len(), 24);
+            assert_eq!(summary.bars[23].numbers, [5, 0, 0, 0, 0]);
+            assert_eq!(summary.bars[0].numbers, [0, 2, 0, 0, 0]);
+            assert_eq!((summary.prevented.number, summary.prevented_in_all.number), (2, 5));
+            assert_eq!(summary.prevented.money, [Money::from_ten_thousandths(20_000, "EUR".to_owned())]);
+            let row = &summary.workflows[0];
+            assert_eq!((row.asked, row.sent, row.prevented.number, row.uncertain), (7, 5, 2, 1));
+        }
+
+        #[test]
+        fn days_are_whole() {
+            let now = chrono::Utc.with_ymd_and_hms(2026, 3, 2, 14, 30, 0).unwrap();
+            let summary = of(&[], Span::Month, now, &Catalogue::default());
+            assert_eq!(summary.bars[29].start, chrono::Utc.with_ymd_and_hms(2026, 3, 2, 0, 0, 0).unwrap());
+            assert_eq!(summary.bars[0].start, chrono::Utc.with_ymd_and_hms(2026, 2, 1, 0, 0, 0).unwrap());
+        }
+    }
+}
+
+#[cfg(feature = "ssr")]
+mod guide {
+    use guard::{
+        json::Json, key::ACTION_DEFAULT, person::Person, pointer::Pointer, service::Guard, workflow::Workflow,
+    };
+
+    use super::{Example, Guide};
+    use crate::failure::Failure;
+
+    pub(super) async fn of(guard: &Guard, person: &Person, address: String) -> Result<Guide, Failure> {
+        guard.refresh().await?;
+        let catalogue = guard.catalogue();
+        let workflow = catalogue.workflows.values().find(|known| !known.is_retired).map(|known| &known.workflow);
+        let company = person.reach.companies.iter().flatten().next().map_or("acme", String::as_str);
+        let tokens = guard.tokens().await?;
+        Ok(Guide {
+            address,
+            example: workflow.map(|workflow| Example {
+                workflow: workflow.name.as_str().to_owned(),
+                body: body(workflow, company).indented(),
+            }),
+            tokens: tokens.iter().filter(|token| token.revoked_at.is_none()).count(),
+        })
+    }
+
+    /// A begin that the workflow takes.
+    fn body(workflow: &Workflow, company: &str) -> Json {
+        let text = |value: &str| Json::String(value.to_owned());
+        let mut payload = vec![("customer".to_owned(), text("C-77"))];
+        let money = [(&workflow.amount, "1180.00"), (&workflow.currency, "EUR")];
+        for (place, value) in money {
+            if let Some([name]) = place.as_ref().map(Pointer::tokens) {
+                payload.push((name.clone(), text(value)));
+            }
+        }
+        let mut members = vec![
+            ("workflow".to_owned(), text(workflow.name.as_str())),
+            ("company".to_owned(), text(company)),
+            ("source_system".to_owned(), text("shop")),
+            ("document".to_owned(), text("order-812")),
+        ];
+        if let Some(action) = workflow.actions.first().filter(|action| action.as_str() != ACTION_DEFAULT) {
+            members.push(("action".to_owned(), text(action.as_str())));
+        }
+        members.push(("payload".to_owned(), Json::Object(payload)));
+        Json::Object(members)
+    }
+}

@@ -1,0 +1,72 @@
+//! Tokens, people, workflows.
+
+use guard::{clock::Timestamp, destination::Destination, person::Person, token::Token, workflow::Workflow};
+use leptos::{prelude::*, server_fn::codec::Json};
+
+use crate::{failure::Failure, notice::SettingsNotice};
+
+/// What the settings show.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Settings {
+    /// When it was true.
+    pub as_of: Timestamp,
+    /// Who looks.
+    pub person: Person,
+    /// The tokens within reach, newest first; for an administrator.
+    pub tokens: Vec<Token>,
+    /// The people within reach, by address; for an administrator.
+    pub people: Vec<Person>,
+    /// What is configured.
+    pub workflows: Vec<ConfiguredWorkflow>,
+    /// What became of the act before.
+    pub notice: Option<SettingsNotice>,
+}
+
+/// A workflow with the number of its definition and its destination.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ConfiguredWorkflow {
+    /// The definition.
+    pub workflow: Workflow,
+    /// The number of the definition.
+    pub version: u32,
+    /// Its destination, without the headers that may name secrets.
+    pub destination: Option<Destination>,
+}
+
+/// Reads the settings.
+#[server(prefix = "/fn", endpoint = "read_settings", input = Json)]
+pub(crate) async fn read_settings() -> Result<Settings, Failure> {
+    let visit = crate::context::Visit::current()?;
+    let (person, guard) = (visit.person()?, &visit.guard);
+    let (mut tokens, mut people) = (Vec::new(), Vec::new());
+    if person.role.may_administer() {
+        tokens = guard.tokens().await?;
+        tokens.retain(|token| token.reach.is_within(&person.reach));
+        people = guard.people().await?;
+        people.retain(|other| other.reach.is_within(&person.reach));
+    }
+    guard.refresh().await?;
+    let notice = crate::reply::take_notice(&visit, NOTICE).await;
+    Ok(Settings { as_of: guard.now(), person: person.clone(), tokens, people, workflows: configured(guard), notice })
+}
+
+/// Under this name the effect of an act in the settings is kept for the page after it.
+#[cfg(feature = "ssr")]
+pub(crate) const NOTICE: &str = "settings";
+
+#[cfg(feature = "ssr")]
+fn configured(guard: &guard::service::Guard) -> Vec<ConfiguredWorkflow> {
+    let catalogue = guard.catalogue();
+    let current = catalogue.workflows.values().filter(|known| !known.is_retired);
+    let shown = current.map(|known| ConfiguredWorkflow {
+        workflow: known.workflow.clone(),
+        version: known.version,
+        destination: known
+            .workflow
+            .destination
+            .as_ref()
+            .and_then(|name| catalogue.destinations.get(name))
+            .map(|destination| Destination { headers: Default::default(), ..destination.clone() }),
+    });
+    shown.collect()
+}

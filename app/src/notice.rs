@@ -1,0 +1,186 @@
+//! What a form did or did not do, told on the page after it.
+
+use std::collections::BTreeSet;
+
+use guard::{
+    id::{OperationId, TokenId},
+    person::{Person, Role},
+    service::Settled,
+    token::Token,
+};
+
+use crate::failure::Failure;
+
+/// A decision on an uncertain operation, as a person writes it. Nothing of it is lost when it is refused.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Draft {
+    /// The operation.
+    pub operation: OperationId,
+    /// The version that the page showed.
+    pub version: u64,
+    /// The fingerprint that the page showed.
+    pub fingerprint: String,
+    /// What is decided.
+    pub verdict: Verdict,
+    /// The id under which the destination holds the record.
+    #[serde(default)]
+    pub destination_reference: String,
+    /// How the person knows.
+    #[serde(default)]
+    pub reason: String,
+    /// Where others can see it.
+    #[serde(default)]
+    pub link: String,
+    /// The page that the person came from.
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+/// What a person can decide about an uncertain operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Verdict {
+    /// The destination holds the record.
+    Confirmed,
+    /// The destination does not hold it.
+    NotApplied,
+}
+
+/// The page that a decision was made on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Origin {
+    /// The operation's own page.
+    #[default]
+    Operation,
+    /// The queue.
+    Queue,
+}
+
+impl Verdict {
+    /// The name in a form.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::NotApplied => "not_applied",
+        }
+    }
+}
+
+impl Origin {
+    /// The name in a form.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Operation => "operation",
+            Self::Queue => "queue",
+        }
+    }
+}
+
+/// What a decision did.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Decided {
+    /// From what to what.
+    pub settled: Settled,
+    /// Who decided.
+    pub by: String,
+}
+
+/// What became of a decision.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum DecisionNotice {
+    /// It was made.
+    Done(Box<Decided>),
+    /// Nothing was changed.
+    Refused(Box<Draft>, Failure),
+}
+
+/// A token as it was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct TokenDraft {
+    /// Its name.
+    #[serde(default)]
+    pub name: String,
+    /// What it may do; the names of scopes.
+    #[serde(default)]
+    pub scopes: BTreeSet<String>,
+    /// Its companies, one a line or between commas; empty: every one.
+    #[serde(default)]
+    pub companies: String,
+    /// Its workflows; empty: every one.
+    #[serde(default)]
+    pub workflows: BTreeSet<String>,
+}
+
+/// A token that was just made.
+#[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct MadeToken {
+    /// The token.
+    pub token: Token,
+    /// Its secret, never to be had again.
+    pub secret: String,
+}
+
+impl std::fmt::Debug for MadeToken {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("MadeToken").field("token", &self.token).finish_non_exhaustive()
+    }
+}
+
+/// A person as somebody wants to add them.
+#[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct PersonDraft {
+    /// The address.
+    #[serde(default)]
+    pub email: String,
+    /// The role.
+    pub role: Role,
+    /// The companies, one a line or between commas; empty: every one.
+    #[serde(default)]
+    pub companies: String,
+    /// The password; empty: one is made. A notice never holds it.
+    #[serde(default)]
+    pub password: String,
+}
+
+impl std::fmt::Debug for PersonDraft {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("PersonDraft")
+            .field("email", &self.email)
+            .field("role", &self.role)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A person that was just added.
+#[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct AddedPerson {
+    /// The person.
+    pub person: Person,
+    /// The password that was made, never to be had again.
+    pub password: Option<String>,
+}
+
+impl std::fmt::Debug for AddedPerson {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("AddedPerson").field("person", &self.person).finish_non_exhaustive()
+    }
+}
+
+/// What became of an act in the settings.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum SettingsNotice {
+    /// A token was made.
+    TokenMade(Box<MadeToken>),
+    /// No token was made.
+    TokenRefused(Box<TokenDraft>, Failure),
+    /// A token was revoked.
+    TokenRevoked(Box<Token>),
+    /// The token was not revoked.
+    RevocationRefused(Option<TokenId>, Failure),
+    /// A person was added.
+    PersonAdded(Box<AddedPerson>),
+    /// Nobody was added.
+    PersonRefused(Box<PersonDraft>, Failure),
+}

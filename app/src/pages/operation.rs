@@ -1,0 +1,341 @@
+//! `/operations/{id}`: one operation with everything that is known about it.
+
+use guard::{
+    evidence::Evidence,
+    json::Json,
+    person::Person,
+    service::History,
+    state::{State, StateName},
+    view::OperationView,
+};
+use leptos::prelude::*;
+use leptos_router::hooks::use_params_map;
+
+use crate::{
+    components::{
+        age::{Age, AsOf, Moment},
+        badge::Badge,
+        banner::{DecidedBanner, Refused},
+        changes::ConflictCard,
+        copy::Copyable,
+        decision::DecisionForms,
+        fault::Fault,
+        heading::Heading,
+        money::Amount,
+        plain::{Outside, Plain},
+        timeline::Timeline,
+    },
+    functions::{
+        read_operation::{Report, read_operation},
+        resolve::Resolve,
+    },
+    notice::{DecisionNotice, Origin},
+    wording,
+};
+
+/// The operation.
+#[component]
+pub(crate) fn OperationPage() -> impl IntoView {
+    let params = use_params_map();
+    let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
+    let act = ServerAction::<Resolve>::new();
+    let done = Memo::new(move |done: Option<&u32>| {
+        let done = done.copied().unwrap_or(0);
+        if matches!(act.value().get(), Some(Ok(_))) { done + 1 } else { done }
+    });
+    let report = Resource::new(move || (id.get(), done.get()), |(id, _)| read_operation(id));
+    let page = move || {
+        Suspend::new(async move {
+            match report.await {
+                Ok(report) => view! { <Shown report act /> }.into_any(),
+                Err(failure) => view! { <Fault failure /> }.into_any(),
+            }
+        })
+    };
+    let told = move || match act.value().get() {
+        Some(Ok(decided)) => Some(view! { <DecidedBanner decided /> }),
+        Some(Err(_)) | None => None,
+    };
+    view! {
+        {told}
+        <Transition fallback=|| view! { <p class="loading">"Loading…"</p> }>{page}</Transition>
+    }
+    .into_any()
+}
+
+#[component]
+fn Shown(report: Report, act: ServerAction<Resolve>) -> impl IntoView {
+    let Report { as_of, person, history, notice } = report;
+    let History { operation, payload, entries, conflicts, evidence, deliveries } = history;
+    let (done, refused) = match notice {
+        Some(DecisionNotice::Done(decided)) => (Some(*decided), None),
+        Some(DecisionNotice::Refused(draft, failure)) => (None, Some((*draft, failure))),
+        None => (None, None),
+    };
+    let is_uncertain = operation.state.is_uncertain();
+    // Without a form to stand in, the refusal stands above the page.
+    let gone = refused.clone().filter(|_| !is_uncertain).map(|(_, failure)| failure);
+    let (now_text, next_text) = wording::standing(&operation);
+    let title = operation.sentence.clone();
+    let sentence = operation.sentence.clone();
+    let has_conflicts = !conflicts.is_empty();
+    let forms = is_uncertain.then(|| {
+        view! {
+            <section class="panel" aria-labelledby="decide-title">
+                <h2 id="decide-title">"Decide"</h2>
+                <DecisionForms operation=operation.clone() person=person.clone() origin=Origin::Operation refused act />
+            </section>
+        }
+    });
+    view! {
+        {done.map(|decided| view! { <DecidedBanner decided /> })}
+        {gone.map(|failure| view! { <Refused what="Nothing was changed" failure /> })}
+        <div class="page-head">
+            <Heading title>
+                <Plain text=sentence />
+            </Heading>
+            <AsOf at=as_of />
+        </div>
+        <div class=format!("standing is-{}", operation.state.name().as_str())>
+            <p class="standing-state">
+                <Badge state=operation.state.name() />
+                {wording::since(&operation.state)
+                    .map(|since| {
+                        view! {
+                            <span class="note">
+                                "for "
+                                <Age since now=as_of />
+                            </span>
+                        }
+                    })}
+            </p>
+            <p>
+                <Plain text=now_text />
+            </p>
+            <p>{next_text}</p>
+        </div>
+        <div class="detail">
+            <div class="detail-main">
+                {forms}
+                {has_conflicts
+                    .then(|| {
+                        let cards = conflicts.into_iter().map(|conflict| view! { <ConflictCard conflict now=as_of /> });
+                        view! {
+                            <section class="panel" aria-labelledby="conflicts-title">
+                                <h2 id="conflicts-title">"Conflicts"</h2>
+                                <p class="note">
+                                    "The same key came with another payload. The approved one stands; nothing was sent."
+                                </p>
+                                {cards.collect_view()}
+                            </section>
+                        }
+                    })}
+                <section class="panel" aria-labelledby="payload-title">
+                    <h2 id="payload-title">"Approved payload"</h2>
+                    <Content payload />
+                </section>
+                <section class="panel" aria-labelledby="timeline-title">
+                    <h2 id="timeline-title">"Timeline"</h2>
+                    <Timeline entries deliveries />
+                </section>
+            </div>
+            <div class="detail-side">
+                <Facts operation=operation.clone() />
+                <Told evidence />
+                <Acts operation person />
+            </div>
+        </div>
+    }
+}
+
+#[component]
+fn Facts(operation: OperationView) -> impl IntoView {
+    let key = operation.key;
+    let part = |name: &'static str, value: &str| {
+        let value = value.to_owned();
+        view! { <Fact name><code><Plain text=value /></code></Fact> }
+    };
+    let reference = operation.state.destination_reference().map(ToOwned::to_owned);
+    view! {
+        <section class="panel" aria-labelledby="facts-title">
+            <h2 id="facts-title">"Facts"</h2>
+            <dl class="facts">
+                <Fact name="Money">
+                    <Amount money=operation.money />
+                </Fact>
+                <Fact name="Duplicates prevented">{wording::number(operation.duplicates_prevented)}</Fact>
+                <Fact name="Attempts">{operation.attempt}</Fact>
+                {operation.worker.map(|worker| view! { <Fact name="Worker"><Plain text=worker /></Fact> })}
+                {reference
+                    .map(|reference| {
+                        view! {
+                            <Fact name="Destination reference">
+                                <Copyable value=reference what="destination reference" />
+                            </Fact>
+                        }
+                    })}
+                <Fact name="External reference">
+                    <Copyable value=operation.external_reference what="external reference" />
+                </Fact>
+            </dl>
+            <h3>"Key"</h3>
+            <dl class="facts">
+                {part("Workflow", key.workflow.as_str())}
+                {part("Company", key.company.as_str())}
+                {part("Source system", key.source_system.as_str())}
+                {part("Document", key.document.as_str())}
+                {part("Action", key.action.as_str())}
+                <Fact name="Revision">{key.revision}</Fact>
+                <Fact name="Fingerprint">
+                    <Copyable value=operation.fingerprint.to_string() what="fingerprint" />
+                </Fact>
+                <Fact name="Policy version">{operation.policy_version}</Fact>
+                <Fact name="Id">
+                    <Copyable value=operation.id.to_string() what="id" />
+                </Fact>
+                <Fact name="Begun">
+                    <Moment at=operation.created_at />
+                </Fact>
+                <Fact name="Updated">
+                    <Moment at=operation.updated_at />
+                </Fact>
+                {operation
+                    .superseded_by
+                    .map(|newer| {
+                        view! {
+                            <Fact name="Superseded by">
+                                <a href=format!("/operations/{newer}")>"the next revision"</a>
+                            </Fact>
+                        }
+                    })}
+            </dl>
+        </section>
+    }
+}
+
+#[component]
+fn Fact(name: &'static str, children: Children) -> impl IntoView {
+    view! {
+        <div>
+            <dt>{name}</dt>
+            <dd>{children()}</dd>
+        </div>
+    }
+}
+
+#[component]
+fn Told(evidence: Vec<Evidence>) -> impl IntoView {
+    let notes = evidence.into_iter().map(|evidence| {
+        view! {
+            <li>
+                <p>
+                    <Plain text=evidence.note />
+                </p>
+                {evidence.link.map(|link| view! { <p><Outside link /></p> })}
+                <p class="note">
+                    <Plain text=wording::actor(&evidence.actor) />
+                    " · "
+                    <Moment at=evidence.at />
+                </p>
+            </li>
+        }
+    });
+    let notes = notes.collect::<Vec<_>>();
+    view! {
+        <section class="panel" aria-labelledby="evidence-title">
+            <h2 id="evidence-title">"Evidence"</h2>
+            {if notes.is_empty() {
+                view! { <p class="empty">"None yet. A decision adds its reason and its link here."</p> }.into_any()
+            } else {
+                view! { <ul class="evidence">{notes}</ul> }.into_any()
+            }}
+        </section>
+    }
+}
+
+#[component]
+fn Content(payload: Option<String>) -> impl IntoView {
+    let Some(payload) = payload else {
+        return view! { <p class="empty">"The payload was dropped by retention. Its fingerprint, its key and its outcome stay."</p> }
+            .into_any();
+    };
+    // What the store holds was read strictly when it came; should it not be JSON any more, it is shown as it is.
+    let text = Json::parse(payload.as_bytes()).map_or(payload, |json| json.indented());
+    let lines = text.lines().map(|line| {
+        view! {
+            <span class="line">
+                <Plain text=line.to_owned() />
+            </span>
+            "\n"
+        }
+    });
+    view! {
+        <pre class="payload" tabindex="0" role="region" aria-label="Approved payload">
+            <code>{lines.collect_view()}</code>
+        </pre>
+    }
+    .into_any()
+}
+
+/// What may be done next, and what may not be with the reason.
+#[component]
+fn Acts(operation: OperationView, person: Person) -> impl IntoView {
+    let state = operation.state.name();
+    let decide = if operation.state.is_uncertain() {
+        wording::why_not_resolve(person.role)
+    } else {
+        Some("Only what is unknown or disputed is decided by a person.".to_owned())
+    };
+    let begin = match &operation.state {
+        State::Released { .. } | State::Failed { .. } => None,
+        State::Confirmed { .. } => Some("It is confirmed: a begin gets the result and sends nothing."),
+        State::Unknown { .. } | State::Disputed { .. } => Some("It is uncertain: a begin is told to wait."),
+        State::Acquired { .. } | State::Sending { .. } => Some("An attempt holds the lease: a begin is told to wait."),
+        State::AwaitingApproval => Some("The amendment is not approved."),
+        State::Rejected { .. } => Some("The amendment was rejected."),
+    };
+    let late = match state {
+        StateName::Acquired | StateName::Sending | StateName::Unknown => None,
+        StateName::AwaitingApproval | StateName::Rejected => Some("Nothing was permitted to be sent."),
+        StateName::Released | StateName::Failed | StateName::Confirmed | StateName::Disputed => {
+            Some("It is settled: another outcome is kept as evidence, and disputes it where it may exist twice.")
+        }
+    };
+    let owned = |why: Option<&str>| why.map(ToOwned::to_owned);
+    view! {
+        <section class="panel" aria-labelledby="acts-title">
+            <h2 id="acts-title">"What may happen next"</h2>
+            <ul class="acts">
+                <Act who="A person" what="decides: confirmed, or not applied" why_not=decide href=Some("#decide") />
+                <Act who="A worker" what="begins the next attempt" why_not=owned(begin) href=None />
+                <Act who="Its worker" what="reports an outcome that counts" why_not=owned(late) href=None />
+            </ul>
+        </section>
+    }
+}
+
+#[component]
+fn Act(who: &'static str, what: &'static str, why_not: Option<String>, href: Option<&'static str>) -> impl IntoView {
+    let is_allowed = why_not.is_none();
+    let text = format!("{who} {what}");
+    let named = match href.filter(|_| is_allowed) {
+        Some(href) => view! { <a rel="external" href=href>{text}</a> }.into_any(),
+        None => view! { <span>{text}</span> }.into_any(),
+    };
+    view! {
+        <li class="act" class:is-barred=!is_allowed>
+            <p>
+                {named}
+                <span class="hidden">{if is_allowed { ": possible" } else { ": not possible" }}</span>
+            </p>
+            {why_not
+                .map(|why| {
+                    view! {
+                        <p class="note">
+                            <Plain text=why />
+                        </p>
+                    }
+                })}
+        </li>
+    }
+}

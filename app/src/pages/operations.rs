@@ -1,0 +1,167 @@
+//! `/operations`: the table. Its address is its whole state.
+
+use guard::view::OperationView;
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+use crate::{
+    components::{
+        age::{AsOf, Moment},
+        badge::Badge,
+        fault::Fault,
+        heading::Heading,
+        icon::{Icon, Picture},
+        money::Amount,
+        plain::Plain,
+        search::SearchForm,
+    },
+    functions::{
+        list_operations::{OperationList, Search, list_operations},
+        list_workflows::list_workflows,
+    },
+    wording,
+};
+
+/// The table with its filters.
+#[component]
+pub(crate) fn OperationsPage() -> impl IntoView {
+    let query = use_query_map();
+    let search = Memo::new(move |_| query.with(Search::of));
+    let list = Resource::new(move || search.get(), list_operations);
+    let workflows = Resource::new(|| (), |()| list_workflows());
+    let as_of = move || Suspend::new(async move { list.await.ok().map(|list| view! { <AsOf at=list.as_of /> }) });
+    let form = move || {
+        Suspend::new(async move {
+            let workflows = workflows.await.unwrap_or_default();
+            view! { <SearchForm search workflows /> }
+        })
+    };
+    let table = move || {
+        Suspend::new(async move {
+            match list.await {
+                Ok(list) => view! { <Shown list search=search.get_untracked() /> }.into_any(),
+                Err(failure) => view! { <Fault failure is_part=true /> }.into_any(),
+            }
+        })
+    };
+    view! {
+        <div class="page-head">
+            <Heading title="Operations">"Operations"</Heading>
+            <Transition>{as_of}</Transition>
+        </div>
+        <Suspense>{form}</Suspense>
+        <Transition fallback=|| view! { <p class="loading">"Loading…"</p> }>{table}</Transition>
+    }
+    .into_any()
+}
+
+#[component]
+fn Shown(list: OperationList, search: Search) -> impl IntoView {
+    let OperationList { page, .. } = list;
+    let is_later = !search.cursor.is_empty();
+    if page.rows.is_empty() {
+        let empty = if search.limits() {
+            view! {
+                <p class="empty" role="status">
+                    "No operation is like that. Texts are compared letter by letter; "
+                    <a href="/operations">"clear the filters"</a>
+                    " to see all."
+                </p>
+            }
+            .into_any()
+        } else {
+            view! {
+                <p class="empty" role="status">
+                    "No operation was begun yet. "
+                    <a href="/">"The overview says how"</a>
+                    "."
+                </p>
+            }
+            .into_any()
+        };
+        return empty;
+    }
+    let shown = wording::counted(page.rows.len() as u64, "operation", "operations");
+    let first = is_later.then(|| search.address(""));
+    let next = page.next.as_ref().map(|cursor| search.address(cursor.as_str()));
+    let rows = page.rows.into_iter().map(|operation| view! { <Row operation /> });
+    view! {
+        <p class="hidden" role="status">
+            {format!("{shown} shown")}
+        </p>
+        <div class="scroll" tabindex="0" role="region" aria-label="Operations">
+            <table class="cards operations">
+                <caption class="hidden">"Operations, the newest first"</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">"State"</th>
+                        <th scope="col">"Operation"</th>
+                        <th scope="col">"Company"</th>
+                        <th scope="col" class="number">"Amount"</th>
+                        <th scope="col" class="number">"Attempts"</th>
+                        <th scope="col" class="number">"Duplicates prevented"</th>
+                        <th scope="col">"Updated"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows.collect_view()}</tbody>
+            </table>
+        </div>
+        <nav class="pages" aria-label="Pages">
+            <p>{shown}", the newest first"</p>
+            {first.map(|address| view! { <a class="button is-quiet" href=address>"Back to the newest"</a> })}
+            {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>"Older operations"</a> })}
+        </nav>
+    }
+    .into_any()
+}
+
+#[component]
+fn Row(operation: OperationView) -> impl IntoView {
+    let conflicts = operation.open_conflicts;
+    let key = operation.key;
+    view! {
+        <tr>
+            <td data-label="State">
+                <Badge state=operation.state.name() />
+                {(conflicts > 0)
+                    .then(|| {
+                        view! {
+                            " "
+                            <span class="badge is-conflict">
+                                <Icon picture=Picture::Unequal />
+                                {wording::counted(conflicts.into(), "conflict", "conflicts")}
+                            </span>
+                        }
+                    })}
+            </td>
+            <th scope="row" data-label="Operation">
+                <a class="row-link" href=format!("/operations/{}", operation.id)>
+                    <Plain text=operation.sentence />
+                </a>
+                <p class="row-key">
+                    <Plain text=key.workflow.as_str() />
+                    " · "
+                    <Plain text=key.source_system.as_str() />
+                    " · "
+                    <Plain text=key.document.as_str() />
+                    {(key.revision > 1).then(|| format!(" · revision {}", key.revision))}
+                </p>
+            </th>
+            <td data-label="Company">
+                <Plain text=key.company.as_str() />
+            </td>
+            <td class="number" data-label="Amount">
+                <Amount money=operation.money />
+            </td>
+            <td class="number" data-label="Attempts">
+                {operation.attempt}
+            </td>
+            <td class="number" data-label="Duplicates prevented">
+                {wording::number(operation.duplicates_prevented)}
+            </td>
+            <td data-label="Updated">
+                <Moment at=operation.updated_at />
+            </td>
+        </tr>
+    }
+}

@@ -1,0 +1,224 @@
+//! `/`: what was prevented, what waits, what was decided.
+
+use guard::{
+    clock::Timestamp,
+    summary::{UNCERTAIN_COUNTED_MAX, Waiting},
+    view::OperationView,
+};
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+use crate::{
+    components::{
+        age::{Age, AsOf},
+        badge::Badge,
+        chart::Chart,
+        fault::Fault,
+        guide::FirstSteps,
+        heading::Heading,
+        money::{Amount, Amounts},
+        plain::Plain,
+    },
+    functions::read_overview::{Overview, Prevented, Span, WorkflowRow, read_overview},
+    wording,
+};
+
+/// What the team needs to see first.
+#[component]
+pub(crate) fn OverviewPage() -> impl IntoView {
+    let query = use_query_map();
+    let span = Memo::new(move |_| query.with(|query| Span::parse(query.get_str("span").unwrap_or_default())));
+    let overview = Resource::new(move || span.get(), read_overview);
+    let look = Callback::new(move |()| overview.refetch());
+    let page = move || {
+        Suspend::new(async move {
+            match overview.await {
+                Ok(overview) => view! { <Shown overview look /> }.into_any(),
+                Err(failure) => view! { <Fault failure /> }.into_any(),
+            }
+        })
+    };
+    view! { <Transition fallback=|| view! { <p class="loading">"Loading…"</p> }>{page}</Transition> }.into_any()
+}
+
+#[component]
+fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
+    let administers = overview.administers();
+    let Overview { as_of, span, waiting, prevented, prevented_in_all, bars, workflows, needs, guide, .. } = overview;
+    let head = view! {
+        <div class="page-head">
+            <Heading title="Overview">"Overview"</Heading>
+            <AsOf at=as_of />
+        </div>
+    };
+    if let Some(guide) = guide {
+        return view! {
+            {head}
+            <FirstSteps guide administers look />
+        }
+        .into_any();
+    }
+    let spans = Span::ALL.map(|choice| {
+        let current = (choice == span).then_some("true");
+        view! {
+            <li>
+                <a href=format!("/?span={}", choice.as_str()) aria-current=current>
+                    {choice.title()}
+                </a>
+            </li>
+        }
+    });
+    view! {
+        {head}
+        <nav class="spans" aria-label="How far back">
+            <ul>{spans.into_iter().collect_view()}</ul>
+        </nav>
+        <Figures waiting prevented prevented_in_all span as_of />
+        <div class="columns">
+            <section class="panel" aria-labelledby="needs-title">
+                <h2 id="needs-title">"What needs you now"</h2>
+                <Needs needs as_of />
+            </section>
+            <section class="panel" aria-labelledby="decisions-title">
+                <h2 id="decisions-title">"Decisions, last " {span.title()}</h2>
+                <Chart bars span />
+            </section>
+        </div>
+        <section aria-labelledby="workflows-title">
+            <h2 id="workflows-title">"Workflows, last " {span.title()}</h2>
+            <WorkflowTable workflows />
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Figures(
+    waiting: Waiting,
+    prevented: Prevented,
+    prevented_in_all: Prevented,
+    span: Span,
+    as_of: Timestamp,
+) -> impl IntoView {
+    let many = |number: u32| match number {
+        UNCERTAIN_COUNTED_MAX.. => format!("{}+", wording::number(UNCERTAIN_COUNTED_MAX.into())),
+        fewer => wording::number(fewer.into()),
+    };
+    let is_quiet = waiting.uncertain == 0;
+    let oldest = waiting.oldest_since.map(|since| {
+        view! {
+            <p class="figure-note">
+                "the oldest for "
+                <Age since now=as_of />
+            </p>
+        }
+    });
+    view! {
+        <ul class="figures">
+            <li class="figure is-good">
+                <h2>"Duplicates prevented"</h2>
+                <p class="figure-number">{wording::number(prevented.number)}</p>
+                <p class="figure-note">"in the last " {span.title()}</p>
+                <Amounts money=prevented.money />
+            </li>
+            <li class="figure">
+                <h2>"Prevented in all"</h2>
+                <p class="figure-number">{wording::number(prevented_in_all.number)}</p>
+                <p class="figure-note">"since the first begin"</p>
+                <Amounts money=prevented_in_all.money />
+            </li>
+            <li class="figure" class:is-doubt=!is_quiet>
+                <h2>
+                    <a href="/unknown">"Unknown, awaiting review"</a>
+                </h2>
+                <p class="figure-number">{many(waiting.uncertain)}</p>
+                {oldest}
+                {is_quiet.then(|| view! { <p class="figure-note">"nothing is uncertain"</p> })}
+                {(!waiting.at_risk.is_empty()).then(|| view! { <p class="figure-note">"at risk"</p> })}
+                <Amounts money=waiting.at_risk />
+            </li>
+            <li class="figure" class:is-bad=(waiting.open_conflicts > 0)>
+                <h2>
+                    <a href="/operations?conflicts=open">"Open conflicts"</a>
+                </h2>
+                <p class="figure-number">{many(waiting.open_conflicts)}</p>
+                <p class="figure-note">"the same key with another payload"</p>
+            </li>
+        </ul>
+    }
+}
+
+#[component]
+fn Needs(needs: Vec<OperationView>, as_of: Timestamp) -> impl IntoView {
+    if needs.is_empty() {
+        return view! { <p class="empty">"Nothing waits for you. What becomes uncertain is named here, the longest first."</p> }
+            .into_any();
+    }
+    let rows = needs.into_iter().map(|operation| {
+        let since = wording::since(&operation.state).unwrap_or(operation.updated_at);
+        view! {
+            <li>
+                <a class="need" href=format!("/operations/{}#decide", operation.id)>
+                    <Plain text=operation.sentence />
+                </a>
+                <p class="need-facts">
+                    <Badge state=operation.state.name() />
+                    <Age since now=as_of />
+                    <Amount money=operation.money />
+                </p>
+            </li>
+        }
+    });
+    view! {
+        <ol class="needs">{rows.collect_view()}</ol>
+        <p>
+            <a href="/unknown">"The whole queue"</a>
+        </p>
+    }
+    .into_any()
+}
+
+#[component]
+fn WorkflowTable(workflows: Vec<WorkflowRow>) -> impl IntoView {
+    let rows = workflows.into_iter().map(|row| {
+        let address = serde_urlencoded::to_string([("workflow", &row.name)]).unwrap_or_default();
+        view! {
+            <tr>
+                <th scope="row" data-label="Workflow">
+                    <a href=format!("/operations?{address}")>
+                        <Plain text=row.title />
+                    </a>
+                </th>
+                <td class="number" data-label="Asked">{wording::number(row.asked)}</td>
+                <td class="number" data-label="Sent">{wording::number(row.sent)}</td>
+                <td class="number" data-label="Confirmed">{wording::number(row.confirmed)}</td>
+                <td class="number" data-label="Duplicates prevented">{wording::number(row.prevented.number)}</td>
+                <td class="number" data-label="Money kept from doubling">
+                    <Amounts money=row.prevented.money />
+                </td>
+                <td class="number" data-label="Became uncertain">{wording::number(row.uncertain)}</td>
+                <td class="number" data-label="Conflicts">{wording::number(row.conflicts)}</td>
+            </tr>
+        }
+    });
+    view! {
+        <div class="scroll" tabindex="0" role="region" aria-label="Workflows side by side">
+            <table class="cards">
+                <caption class="hidden">"Workflows side by side"</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">"Workflow"</th>
+                        <th scope="col" class="number">"Asked"</th>
+                        <th scope="col" class="number">"Sent"</th>
+                        <th scope="col" class="number">"Confirmed"</th>
+                        <th scope="col" class="number">"Duplicates prevented"</th>
+                        <th scope="col" class="number">"Money kept from doubling"</th>
+                        <th scope="col" class="number">"Became uncertain"</th>
+                        <th scope="col" class="number">"Conflicts"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows.collect_view()}</tbody>
+            </table>
+        </div>
+    }
+}

@@ -1,0 +1,174 @@
+//! `/settings`: tokens, people, workflows.
+
+use guard::id::TokenId;
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+use crate::{
+    components::{
+        age::AsOf,
+        banner::{Done, Refused},
+        fault::Fault,
+        heading::Heading,
+        people::{AddedPersonBanner, PeopleTable, PersonForm},
+        plain::Plain,
+        tokens::{MadeTokenBanner, TokenForm, TokenTable},
+        workflows::{WorkflowCard, WorkflowsHint},
+    },
+    functions::{
+        add_person::AddPerson,
+        create_token::CreateToken,
+        read_settings::{Settings, read_settings},
+        revoke_token::RevokeToken,
+    },
+    notice::SettingsNotice,
+    wording,
+};
+
+/// The acts that the settings offer.
+#[derive(Clone, Copy)]
+struct Acts {
+    create: ServerAction<CreateToken>,
+    revoke: ServerAction<RevokeToken>,
+    add: ServerAction<AddPerson>,
+}
+
+impl Acts {
+    /// How many acts have succeeded on this page: the settings are read again after each.
+    fn succeeded(self) -> usize {
+        let created = matches!(self.create.value().get(), Some(Ok(_)));
+        let revoked = matches!(self.revoke.value().get(), Some(Ok(_)));
+        let added = matches!(self.add.value().get(), Some(Ok(_)));
+        let times = |happened: bool, version: usize| if happened { version } else { 0 };
+        times(created, self.create.version().get())
+            + times(revoked, self.revoke.version().get())
+            + times(added, self.add.version().get())
+    }
+
+    /// What the latest act did, where this page did it.
+    fn notices(self) -> impl IntoView {
+        let created = self.create.value().get().and_then(Result::ok).map(|made| view! { <MadeTokenBanner made /> });
+        let added = self.add.value().get().and_then(Result::ok).map(|added| view! { <AddedPersonBanner added /> });
+        let revoked = self.revoke.value().get().map(|result| match result {
+            Ok(token) => view! { <Revoked name=token.name /> }.into_any(),
+            Err(failure) => view! { <Refused what="The token was not revoked" failure /> }.into_any(),
+        });
+        view! {
+            {created}
+            {added}
+            {revoked}
+        }
+    }
+}
+
+/// The settings. `?revoke=` names the token that is asked about.
+#[component]
+pub(crate) fn SettingsPage() -> impl IntoView {
+    let query = use_query_map();
+    let asked = Memo::new(move |_| query.with(|query| query.get("revoke").and_then(|id| id.parse::<TokenId>().ok())));
+    let acts = Acts { create: ServerAction::new(), revoke: ServerAction::new(), add: ServerAction::new() };
+    let settings = Resource::new(move || acts.succeeded(), |_| read_settings());
+    let page = move || {
+        Suspend::new(async move {
+            match settings.await {
+                Ok(settings) => view! { <Shown settings asked acts /> }.into_any(),
+                Err(failure) => view! { <Fault failure /> }.into_any(),
+            }
+        })
+    };
+    view! { <Transition fallback=|| view! { <p class="loading">"Loading…"</p> }>{page}</Transition> }.into_any()
+}
+
+#[component]
+fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl IntoView {
+    let Settings { as_of, person, tokens, people, workflows, notice } = settings;
+    let why_not = wording::why_not_administer(person.role);
+    let names = workflows
+        .iter()
+        .map(|known| (known.workflow.name.as_str().to_owned(), known.workflow.title().to_owned()))
+        .collect::<Vec<_>>();
+    let (mut token_refused, mut person_refused) = (None, None);
+    let told = match notice {
+        None => None,
+        Some(SettingsNotice::TokenMade(made)) => Some(view! { <MadeTokenBanner made=*made /> }.into_any()),
+        Some(SettingsNotice::TokenRevoked(token)) => Some(view! { <Revoked name=token.name /> }.into_any()),
+        Some(SettingsNotice::PersonAdded(added)) => Some(view! { <AddedPersonBanner added=*added /> }.into_any()),
+        Some(SettingsNotice::RevocationRefused(_, failure)) => {
+            Some(view! { <Refused what="The token was not revoked" failure /> }.into_any())
+        }
+        Some(SettingsNotice::TokenRefused(draft, failure)) => {
+            token_refused = Some((*draft, failure));
+            None
+        }
+        Some(SettingsNotice::PersonRefused(draft, failure)) => {
+            person_refused = Some((*draft, failure));
+            None
+        }
+    };
+    let sees = why_not.is_none();
+    let cards = workflows.into_iter().map(|configured| view! { <WorkflowCard configured /> }).collect::<Vec<_>>();
+    let has_none = cards.is_empty();
+    let table = move || view! { <TokenTable tokens=tokens.clone() asked=asked.get() act=acts.revoke /> };
+    view! {
+        {told}
+        {move || acts.notices()}
+        <div class="page-head">
+            <Heading title="Settings">"Settings"</Heading>
+            <AsOf at=as_of />
+        </div>
+        <nav class="spans" aria-label="On this page">
+            <ul>
+                <li><a rel="external" href="#tokens">"Tokens"</a></li>
+                <li><a rel="external" href="#people">"People"</a></li>
+                <li><a rel="external" href="#workflows">"Workflows"</a></li>
+            </ul>
+        </nav>
+        <section id="tokens" class="part" aria-labelledby="tokens-title">
+            <h2 id="tokens-title">"Tokens"</h2>
+            <p class="note">"An automation asks with a token. No token can approve, decide or configure."</p>
+            <div class="columns is-form">
+                <div>{if sees { table.into_any() } else { view! { <Unseen /> }.into_any() }}</div>
+                <TokenForm workflows=names refused=token_refused why_not=why_not.clone() act=acts.create />
+            </div>
+        </section>
+        <section id="people" class="part" aria-labelledby="people-title">
+            <h2 id="people-title">"People"</h2>
+            <div class="columns is-form">
+                <div>
+                    {if sees {
+                        view! { <PeopleTable people me=person /> }.into_any()
+                    } else {
+                        view! { <Unseen /> }.into_any()
+                    }}
+                </div>
+                <PersonForm refused=person_refused why_not act=acts.add />
+            </div>
+        </section>
+        <section id="workflows" class="part" aria-labelledby="workflows-title">
+            <h2 id="workflows-title">"Workflows"</h2>
+            {has_none.then(|| view! { <p class="empty">"No workflow is configured yet."</p> })}
+            <div class="workflows">{cards}</div>
+            <WorkflowsHint />
+        </section>
+    }
+}
+
+#[component]
+fn Unseen() -> impl IntoView {
+    view! { <p class="empty">"Administrators see who and what there is."</p> }
+}
+
+#[component]
+fn Revoked(name: String) -> impl IntoView {
+    view! {
+        <Done>
+            <p>
+                "The token "
+                <strong>
+                    <Plain text=name />
+                </strong>
+                " is revoked: whoever uses it is refused."
+            </p>
+        </Done>
+    }
+}

@@ -1,0 +1,215 @@
+//! `/unknown`: the queue of what is uncertain, the longest first.
+
+use guard::{clock::Timestamp, person::Person, view::OperationView};
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+use crate::{
+    components::{
+        age::{Age, AsOf},
+        badge::Badge,
+        banner::{DecidedBanner, Refused},
+        decision::DecisionForms,
+        fault::Fault,
+        heading::Heading,
+        money::{Amount, Amounts},
+        plain::Plain,
+    },
+    failure::Failure,
+    functions::{
+        list_unknown::{Queue, list_unknown},
+        resolve::Resolve,
+    },
+    notice::{DecisionNotice, Draft, Origin},
+    wording,
+};
+
+/// The queue. `?decide=` names the operation whose forms are open.
+#[component]
+pub(crate) fn UnknownPage() -> impl IntoView {
+    let query = use_query_map();
+    let cursor = Memo::new(move |_| query.with(|query| query.get("cursor").unwrap_or_default()));
+    let chosen = Memo::new(move |_| query.with(|query| query.get("decide").unwrap_or_default()));
+    let act = ServerAction::<Resolve>::new();
+    let done = Memo::new(move |done: Option<&u32>| {
+        let done = done.copied().unwrap_or(0);
+        if matches!(act.value().get(), Some(Ok(_))) { done + 1 } else { done }
+    });
+    let queue = Resource::new(move || (cursor.get(), done.get()), |(cursor, _)| list_unknown(cursor));
+    let page = move || {
+        Suspend::new(async move {
+            match queue.await {
+                Ok(queue) => view! { <Shown queue chosen act /> }.into_any(),
+                Err(failure) => view! { <Fault failure /> }.into_any(),
+            }
+        })
+    };
+    let told = move || match act.value().get() {
+        Some(Ok(decided)) => Some(view! { <DecidedBanner decided /> }),
+        Some(Err(_)) | None => None,
+    };
+    view! {
+        {told}
+        <Transition fallback=|| view! { <p class="loading">"Loading…"</p> }>{page}</Transition>
+    }
+    .into_any()
+}
+
+#[component]
+fn Shown(queue: Queue, chosen: Memo<String>, act: ServerAction<Resolve>) -> impl IntoView {
+    let Queue { as_of, person, waiting, page, notice } = queue;
+    let (done, refused) = match notice {
+        Some(DecisionNotice::Done(decided)) => (Some(*decided), None),
+        Some(DecisionNotice::Refused(draft, failure)) => (None, Some((*draft, failure))),
+        None => (None, None),
+    };
+    // What was refused and has left the queue meanwhile has no form to stand in.
+    let gone = refused.clone().filter(|(draft, _)| page.rows.iter().all(|row| row.id != draft.operation));
+    let head = view! {
+        {done.map(|decided| view! { <DecidedBanner decided /> })}
+        {gone.map(|(_, failure)| view! { <Refused what="Nothing was changed" failure /> })}
+        <div class="page-head">
+            <Heading title="Unknown">"Unknown"</Heading>
+            <AsOf at=as_of />
+        </div>
+    };
+    if page.rows.is_empty() {
+        return view! {
+            {head}
+            <p class="empty">
+                "Nothing is uncertain. An operation comes here when its worker cannot say whether it was written, when its lease ends while it may have been, or when two truths contradict each other."
+            </p>
+        }
+        .into_any();
+    }
+    let next = page.next.as_ref().map(|cursor| format!("/unknown?cursor={}", cursor.as_str()));
+    let rows = page.rows.into_iter().map(|operation| {
+        view! { <Row operation as_of person=person.clone() chosen refused=refused.clone() act /> }
+    });
+    view! {
+        {head}
+        <div class="queue-sum">
+            <p>
+                {wording::counted(waiting.uncertain.into(), "operation is", "operations are")}
+                " never sent again until somebody knows."
+            </p>
+            {(!waiting.at_risk.is_empty()).then(|| view! { <p class="queue-risk">"At risk: "</p> })}
+            <Amounts money=waiting.at_risk />
+        </div>
+        <div class="scroll" tabindex="0" role="region" aria-label="Uncertain operations">
+            <table class="cards queue">
+                <caption class="hidden">"Uncertain operations, the longest first"</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">"State"</th>
+                        <th scope="col">"Operation, and why it is uncertain"</th>
+                        <th scope="col" aria-sort="descending">"Uncertain for"</th>
+                        <th scope="col" class="number">"Money"</th>
+                        <th scope="col">"Worker"</th>
+                        <th scope="col" class="number">"Attempt"</th>
+                        <th scope="col">
+                            <span class="hidden">"Decide"</span>
+                        </th>
+                    </tr>
+                </thead>
+                <tbody>{rows.collect_view()}</tbody>
+            </table>
+        </div>
+        <nav class="pages" aria-label="Pages">
+            {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>"Next"</a> })}
+        </nav>
+    }
+    .into_any()
+}
+
+#[component]
+fn Row(
+    operation: OperationView,
+    as_of: Timestamp,
+    person: Person,
+    chosen: Memo<String>,
+    #[prop(into)] refused: Option<(Draft, Failure)>,
+    act: ServerAction<Resolve>,
+) -> impl IntoView {
+    let id = operation.id.to_string();
+    let since = wording::since(&operation.state).unwrap_or(operation.updated_at);
+    let is_chosen = Memo::new({
+        let id = id.clone();
+        move |_| chosen.with(|chosen| *chosen == id)
+    });
+    let company = operation.key.company.as_str().to_owned();
+    let subject = operation.sentence.clone();
+    let link = {
+        let id = id.clone();
+        move || {
+            let (address, word) = if is_chosen.get() {
+                ("/unknown".to_owned(), "Close")
+            } else {
+                (format!("/unknown?decide={id}#decide"), "Decide")
+            };
+            view! {
+                <a class="button is-quiet is-small" href=address>
+                    {word}
+                    <span class="hidden">": "{subject.clone()}</span>
+                </a>
+            }
+        }
+    };
+    let forms = {
+        let operation = operation.clone();
+        move || {
+            is_chosen.get().then(|| {
+                view! {
+                    <tr class="queue-open">
+                        <td colspan="7">
+                            <DecisionForms
+                                operation=operation.clone()
+                                person=person.clone()
+                                origin=Origin::Queue
+                                refused=refused.clone()
+                                act
+                            />
+                        </td>
+                    </tr>
+                }
+            })
+        }
+    };
+    view! {
+        <tr class:is-open=move || is_chosen.get()>
+            <td data-label="State">
+                <Badge state=operation.state.name() />
+            </td>
+            <th scope="row" data-label="Operation">
+                <a class="row-link" href=format!("/operations/{id}")>
+                    <Plain text=operation.sentence.clone() />
+                </a>
+                <p class="row-reason">
+                    <Plain text=wording::uncertainty(&operation.state) />
+                </p>
+                <p class="row-key">
+                    <Plain text=operation.key.workflow.as_str() />
+                    " · "
+                    <Plain text=company />
+                </p>
+            </th>
+            <td data-label="Uncertain for">
+                <Age since now=as_of />
+            </td>
+            <td class="number" data-label="Money">
+                <Amount money=operation.money.clone() />
+            </td>
+            <td data-label="Worker">
+                {match operation.worker.clone() {
+                    Some(worker) => view! { <Plain text=worker /> }.into_any(),
+                    None => view! { <span class="none">"not named"</span> }.into_any(),
+                }}
+            </td>
+            <td class="number" data-label="Attempt">
+                {operation.attempt}
+            </td>
+            <td class="row-act">{link}</td>
+        </tr>
+        {forms}
+    }
+}

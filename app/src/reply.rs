@@ -1,0 +1,50 @@
+//! How a form is answered: a browser without script is sent to a page that tells the effect, a script reads the result.
+
+use http::{header::ACCEPT, request::Parts};
+use leptos::prelude::use_context;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{context::Visit, failure::Failure};
+
+/// Answers a form. Where a browser sent it by itself, the notice is kept for the page that it is sent to.
+pub(crate) async fn answer<T, N: Serialize>(
+    visit: &Visit,
+    result: Result<T, Failure>,
+    notice: impl FnOnce(&Result<T, Failure>) -> (&'static str, N, String),
+) -> Result<T, Failure> {
+    if !is_sent_by_browser() {
+        return result;
+    }
+    if matches!(result, Err(Failure::SignedOut)) {
+        leptos_axum::redirect("/login");
+        return result;
+    }
+    let (name, notice, page) = notice(&result);
+    if let Ok(text) = serde_json::to_string(&notice) {
+        visit.flash.put(name, text).await;
+    }
+    leptos_axum::redirect(&page);
+    result
+}
+
+/// The notice that was kept for this page.
+pub(crate) async fn take_notice<N: DeserializeOwned>(visit: &Visit, name: &str) -> Option<N> {
+    // A notice of an older version of the desk is lost; what it told of is in the trail.
+    serde_json::from_str(&visit.flash.take(name).await?).ok()
+}
+
+/// The address under which the one who asks sees this server, for commands to copy.
+pub(crate) fn seen_address() -> String {
+    let parts = use_context::<Parts>();
+    let header = |name: &str| parts.as_ref()?.headers.get(name)?.to_str().ok();
+    let host = header("x-forwarded-host").or_else(|| header("host")).unwrap_or("localhost");
+    let scheme = header("x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
+    format!("{scheme}://{host}")
+}
+
+fn is_sent_by_browser() -> bool {
+    let accepts = |parts: &Parts| {
+        parts.headers.get(ACCEPT).is_some_and(|value| value.to_str().is_ok_and(|value| value.contains("text/html")))
+    };
+    use_context::<Parts>().is_some_and(|parts| accepts(&parts))
+}

@@ -1,0 +1,269 @@
+//! The plain words of the desk: states, decisions, people, moments, money. Everything that is said twice is said here.
+
+use chrono::TimeDelta;
+use guard::{
+    actor::Actor,
+    clock::Timestamp,
+    decision::DecisionName,
+    money::Money,
+    person::Role,
+    state::{State, StateName},
+    view::OperationView,
+};
+
+/// The word for a state.
+pub(crate) const fn state_word(state: StateName) -> &'static str {
+    match state {
+        StateName::AwaitingApproval => "Awaiting approval",
+        StateName::Rejected => "Rejected",
+        StateName::Acquired => "Acquired",
+        StateName::Sending => "Sending",
+        StateName::Released => "Released",
+        StateName::Failed => "Failed",
+        StateName::Unknown => "Unknown",
+        StateName::Confirmed => "Confirmed",
+        StateName::Disputed => "Disputed",
+    }
+}
+
+/// Where an operation stands, and what happens next.
+pub(crate) fn standing(operation: &OperationView) -> (String, String) {
+    let attempt = operation.attempt;
+    let worker =
+        operation.worker.as_deref().map_or_else(|| "Its worker".to_owned(), |worker| format!("Worker {worker}"));
+    match &operation.state {
+        State::AwaitingApproval => (
+            "The amendment is proposed and waits for approval.".to_owned(),
+            "Nothing is sent before it is approved.".to_owned(),
+        ),
+        State::Rejected { reason } => {
+            (format!("The amendment was rejected: {reason}"), "It stays readable, and is never sent.".to_owned())
+        }
+        State::Acquired { lease_expires_at } => (
+            format!("{worker} owns attempt {attempt} and has not marked it as sending: nothing can have been sent."),
+            format!(
+                "It marks the sending, or the lease ends at {} and the operation is released to be begun again.",
+                moment(*lease_expires_at)
+            ),
+        ),
+        State::Sending { lease_expires_at, .. } => (
+            format!("{worker} may be writing it at the destination right now (attempt {attempt})."),
+            format!(
+                "It reports how it went, or the lease ends at {} and the outcome is unknown.",
+                moment(*lease_expires_at)
+            ),
+        ),
+        State::Released { .. } => (
+            format!("The lease of attempt {attempt} ended before anything could be sent."),
+            format!("The next begin with the same payload gets attempt {}.", attempt + 1),
+        ),
+        State::Failed { reason, .. } => (
+            format!("Proven not applied: {reason}"),
+            format!("The next begin with the same payload gets attempt {}.", attempt + 1),
+        ),
+        State::Unknown { reason, .. } => (
+            format!("It may have been applied: {reason}"),
+            "Nothing sends it again until somebody knows. Look at the destination, then decide; a late report of the \
+             latest attempt settles it too."
+                .to_owned(),
+        ),
+        State::Confirmed { .. } => (
+            "It was applied, once.".to_owned(),
+            "Every repetition is answered with this result, and nothing is sent again.".to_owned(),
+        ),
+        State::Disputed { reason, .. } => (
+            format!("Two truths contradict each other: {reason}"),
+            "Nothing sends it again. Look at the destination for one record, two or none, then decide.".to_owned(),
+        ),
+    }
+}
+
+/// Since when the state holds, where it says so.
+pub(crate) const fn since(state: &State) -> Option<Timestamp> {
+    match state {
+        State::Sending { since, .. }
+        | State::Released { since }
+        | State::Failed { since, .. }
+        | State::Unknown { since, .. }
+        | State::Confirmed { since, .. }
+        | State::Disputed { since, .. } => Some(*since),
+        State::AwaitingApproval | State::Rejected { .. } | State::Acquired { .. } => None,
+    }
+}
+
+/// Why it is uncertain; empty for what is certain.
+pub(crate) fn uncertainty(state: &State) -> &str {
+    match state {
+        State::Unknown { reason, .. } | State::Disputed { reason, .. } => reason,
+        State::AwaitingApproval
+        | State::Rejected { .. }
+        | State::Acquired { .. }
+        | State::Sending { .. }
+        | State::Released { .. }
+        | State::Failed { .. }
+        | State::Confirmed { .. } => "",
+    }
+}
+
+/// What a begin was told, as it stands in a history.
+pub(crate) const fn decision_sentence(decision: DecisionName) -> &'static str {
+    match decision {
+        DecisionName::Proceed => "Asked, and was permitted to send",
+        DecisionName::Replay => "Asked again: told to use the result that is there",
+        DecisionName::Superseded => "Asked for an older revision: told to use the newer result",
+        DecisionName::InProgress => "Asked while an attempt was under way: told to wait",
+        DecisionName::Unknown => "Asked while the outcome is uncertain: told to wait",
+        DecisionName::AwaitingApproval => "Asked before the amendment is approved: told to wait",
+        DecisionName::ApprovalMissing => "Asked for a revision that nobody proposed: told to stop",
+        DecisionName::PreviousRevision => "Asked before the revision before it is confirmed: told to stop",
+        DecisionName::Rejected => "Asked for a rejected amendment: told to stop",
+        DecisionName::Conflict => "Asked with a changed payload: told to stop",
+    }
+}
+
+/// Who did it, for people.
+pub(crate) fn actor(actor: &Actor) -> String {
+    match actor {
+        Actor::Token { name, worker: None } => format!("token {name}"),
+        Actor::Token { name, worker: Some(worker) } => format!("{worker} (token {name})"),
+        Actor::Person { email } => email.clone(),
+        Actor::Sweeper => "Onceover, watching the lease".to_owned(),
+        Actor::CommandLine => "the command line".to_owned(),
+        Actor::FirstStart => "the first start".to_owned(),
+    }
+}
+
+/// The word for a role with its article.
+pub(crate) const fn role_phrase(role: Role) -> &'static str {
+    match role {
+        Role::Viewer => "a viewer",
+        Role::Operator => "an operator",
+        Role::Finance => "in finance",
+        Role::Admin => "an administrator",
+    }
+}
+
+/// Why this role may not decide; none where it may.
+pub(crate) fn why_not_resolve(role: Role) -> Option<String> {
+    (!role.may_resolve()).then(|| format!("Deciding needs the role operator or admin; you are {}.", role_phrase(role)))
+}
+
+/// Why this role may not administer; none where it may.
+pub(crate) fn why_not_administer(role: Role) -> Option<String> {
+    (!role.may_administer()).then(|| format!("This needs the role admin; you are {}.", role_phrase(role)))
+}
+
+/// A moment to the second, with its zone.
+pub(crate) fn moment(at: Timestamp) -> String {
+    at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+/// A moment with its milliseconds, with its zone.
+pub(crate) fn exact_moment(at: Timestamp) -> String {
+    at.format("%Y-%m-%d %H:%M:%S%.3f UTC").to_string()
+}
+
+/// How long ago, in the two largest units that say something: `4 d 2 h`, `3 min`.
+pub(crate) fn age(since: Timestamp, now: Timestamp) -> String {
+    duration(now - since)
+}
+
+/// A span in its two largest units that say something.
+pub(crate) fn duration(span: TimeDelta) -> String {
+    let seconds = span.num_seconds().max(0);
+    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
+    let two = |large: i64, unit: &str, small: i64, small_unit: &str| match small {
+        0 => format!("{large}\u{a0}{unit}"),
+        _ => format!("{large}\u{a0}{unit} {small}\u{a0}{small_unit}"),
+    };
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}\u{a0}s"),
+        (0, 0, _) => format!("{minutes}\u{a0}min"),
+        (0, ..) => two(hours, "h", minutes % 60, "min"),
+        _ => two(days, "d", hours % 24, "h"),
+    }
+}
+
+/// A whole number with its thousands set apart.
+pub(crate) fn number(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// An amount with all its digits, its thousands set apart, then its currency.
+pub(crate) fn money(money: &Money) -> String {
+    let amount = money.amount.to_string();
+    let (sign, digits) = amount.strip_prefix('-').map_or(("", amount.as_str()), |digits| ("\u{2212}", digits));
+    let whole = match digits.split_once('.') {
+        Some((whole, fraction)) => format!("{}.{fraction}", grouped(whole)),
+        None => grouped(digits),
+    };
+    format!("{sign}{whole}\u{a0}{}", money.currency)
+}
+
+fn grouped(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 change`, `2 changes`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{}\u{a0}{}", number(count), if count == 1 { one } else { many })
+}
+
+/// What a character is that nobody sees or that turns text around; none for an ordinary one.
+pub(crate) const fn invisible(character: char) -> Option<&'static str> {
+    Some(match character {
+        '\u{00A0}' => "no-break space",
+        '\u{00AD}' => "soft hyphen",
+        '\u{034F}' => "combining grapheme joiner",
+        '\u{061C}' => "Arabic letter mark",
+        '\u{115F}' | '\u{1160}' | '\u{3164}' | '\u{FFA0}' => "Hangul filler",
+        '\u{180E}' => "Mongolian vowel separator",
+        '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => "unusual space",
+        '\u{200B}' => "zero width space",
+        '\u{200C}' => "zero width non-joiner",
+        '\u{200D}' => "zero width joiner",
+        '\u{200E}' | '\u{200F}' => "direction mark",
+        '\u{2028}' | '\u{2029}' => "line separator",
+        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => "direction override",
+        '\u{2060}'..='\u{2064}' | '\u{206A}'..='\u{206F}' => "invisible mark",
+        '\u{FE00}'..='\u{FE0F}' | '\u{E0000}'..='\u{E0FFF}' => "invisible mark",
+        '\u{FEFF}' => "zero width no-break space",
+        '\0'..='\u{8}' | '\u{B}' | '\u{C}' | '\u{E}'..='\u{1F}' | '\u{7F}'..='\u{9F}' => "control character",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone as _;
+
+    use super::*;
+
+    #[test]
+    fn an_age_has_its_two_largest_units() {
+        let now = chrono::Utc.timestamp_opt(1_000_000, 0).unwrap();
+        let text = |seconds| age(now - TimeDelta::seconds(seconds), now).replace('\u{a0}', " ");
+        assert_eq!(
+            [0, 59, 60, 3_600, 11_100, 86_400, 356_400].map(text),
+            ["0 s", "59 s", "1 min", "1 h", "3 h 5 min", "1 d", "4 d 3 h"]
+        );
+        assert_eq!(text(-5), "0 s", "two clocks that differ show no negative age");
+    }
+
+    #[test]
+    fn money_keeps_every_digit() {
+        let text = |amount: &str| {
+            money(&Money { amount: amount.parse().unwrap(), currency: "INR".to_owned() }).replace('\u{a0}', " ")
+        };
+        assert_eq!(text("1180.00"), "1,180.00 INR");
+        assert_eq!(text("-1234567.891"), "\u{2212}1,234,567.891 INR");
+        assert_eq!(text("12"), "12 INR");
+    }
+}
