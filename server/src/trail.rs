@@ -1,4 +1,12 @@
 //! The trail as a whole: seals over the chains, and the proof that nothing was altered or taken out.
+//!
+//! Each operation is a chain of its own, so that writers do not queue behind one head. A chain alone cannot tell that it was taken out
+//! altogether; the seals can: each holds the heads of the chains that changed since the one before, and is chained to it. What was
+//! taken out since the last seal, and the last seals themselves, only a copy kept elsewhere can tell: `onceover trail verify` prints
+//! the number and hash of the last seal for that.
+
+mod proof;
+mod sealing;
 
 use std::fmt;
 
@@ -8,6 +16,10 @@ use guard::id::OperationId;
 use guard::operation::Operation;
 use guard::refusal::StoreFault;
 use guard::trail::{ChainHash, Entry};
+use sha2::{Digest as _, Sha256};
+
+pub use self::proof::{FirstBroken, Report, verify};
+pub use self::sealing::{SEAL_DELAY_SECONDS, SEAL_EVERY_SECONDS, Sealed, seal};
 
 /// Names a chain: the id of its operation, or [`ChainId::ADMINISTRATION`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,6 +107,30 @@ pub struct Seal {
     pub heads: Vec<Head>,
     /// The hash of this seal and all before it.
     pub hash: ChainHash,
+}
+
+impl Seal {
+    /// The seal that follows on `(number, hash)` of the one before; `(0, ChainHash::START)` is before the first.
+    pub fn following(previous: (u64, ChainHash), at: Timestamp, until: Timestamp, heads: Vec<Head>) -> Self {
+        let (number, previous) = previous;
+        let mut seal = Self { number: number + 1, at, until, heads, hash: previous };
+        seal.hash = seal.hash_after(previous);
+        seal
+    }
+
+    /// The hash that this seal must have after `previous`: SHA-256 over `previous`, the number, `at` and `until` in milliseconds since
+    /// 1970 (eight bytes each, big endian) and the bytes of the heads.
+    pub fn hash_after(&self, previous: ChainHash) -> ChainHash {
+        let mut hasher = Sha256::new();
+        hasher.update(previous.as_bytes());
+        hasher.update(self.number.to_be_bytes());
+        hasher.update(self.at.timestamp_millis().to_be_bytes());
+        hasher.update(self.until.timestamp_millis().to_be_bytes());
+        for head in &self.heads {
+            hasher.update(head.to_bytes());
+        }
+        ChainHash::from_bytes(hasher.finalize().into())
+    }
 }
 
 /// The place of an entry in the order of moments.

@@ -78,22 +78,23 @@ impl SqliteStore {
         let pool = pool.map_err(|error| OpenError::Connect(format!("{}: {error}", path.display())))?;
         migrate(&pool).await?;
         let not_opened = |error: rusqlite::Error| OpenError::Connect(format!("{}: {error}", path.display()));
+        let store = Self::start(path, connection::writer(path).map_err(not_opened)?, changes)?;
+        Ok((store, pool))
+    }
+
+    /// Starts the writer and the readers.
+    fn start(path: &Path, connection: Connection, changes: Changes) -> Result<Self, OpenError> {
+        let not_opened = |error: rusqlite::Error| OpenError::Connect(format!("{}: {error}", path.display()));
         let queue = Arc::new(Queue::new());
         let readers = Arc::new(Readers::open(path).map_err(not_opened)?);
         let (closed_sender, closed) = oneshot::channel();
-        let writer = Writer {
-            path: path.to_owned(),
-            queue: Arc::clone(&queue),
-            changes,
-            connection: connection::writer(path).map_err(not_opened)?,
-            closed: closed_sender,
-        };
+        let writer =
+            Writer { path: path.to_owned(), queue: Arc::clone(&queue), changes, connection, closed: closed_sender };
         std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || writer.run())
             .map_err(|error| OpenError::Connect(format!("no thread for the writer: {error}")))?;
-        let store = Self { path: path.to_owned(), queue, readers, closed: Mutex::new(Some(closed)) };
-        Ok((store, pool))
+        Ok(Self { path: path.to_owned(), queue, readers, closed: Mutex::new(Some(closed)) })
     }
 
     /// Reads a few rows right here: microseconds, less than handing it to another thread would take.
@@ -311,5 +312,116 @@ impl Store for SqliteStore {
     async fn waiting(&self, reach: &Reach) -> Result<Waiting, StoreFault> {
         let reach = reach.clone();
         self.read(move |connection| list::waiting(connection, &reach)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use guard::actor::Actor;
+    use guard::clock::{Clock as _, Entropy as _};
+    use guard::decision::Decision;
+    use guard::id::TokenId;
+    use guard::key::KeyPart;
+    use guard::payload::Payload;
+    use guard::refusal::Refusal;
+    use guard::service::{BeginRequest, Definitions, Guard};
+    use guard::token::{Scope, Token};
+    use guard::workflow::Workflow;
+
+    use super::*;
+    use crate::clock::{OsEntropy, SystemClock};
+
+    /// The file may grow up to this many pages: SQLite then answers as it does when the disk is full.
+    const PAGES_MAX: u32 = 200;
+
+    fn request(document: u32) -> BeginRequest {
+        let part = |text: &str| KeyPart::new(text).unwrap();
+        let key = OperationKey {
+            workflow: part("handoff"),
+            company: part("ACME"),
+            source_system: part("shop"),
+            document: part(&document.to_string()),
+            action: part("create"),
+            revision: 1,
+        };
+        let payload = Payload::parse(format!(r#"{{"lines":"{}"}}"#, "x".repeat(2_000)).as_bytes()).unwrap();
+        let (worker, delivery_id, begin_id) = (None, None, None);
+        BeginRequest { key, payload, worker, delivery_id, begin_id, lease_seconds: None, request_id: None }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_full_disk_acknowledges_nothing_and_loses_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("onceover.db");
+        let (unlimited, pool) = SqliteStore::open(&path, Changes::new()).await.unwrap();
+        let connection = connection::writer(&path).unwrap();
+        connection.query_row(&format!("PRAGMA max_page_count = {PAGES_MAX}"), [], |_| Ok(())).unwrap();
+        let store = Arc::new(SqliteStore::start(&path, connection, Changes::new()).unwrap());
+        let clock = Arc::new(SystemClock::new());
+        let guard = Guard::open(
+            Arc::<SqliteStore>::clone(&store),
+            Arc::<SqliteStore>::clone(&store),
+            Arc::<SystemClock>::clone(&clock),
+            Arc::new(OsEntropy),
+        );
+        let guard = guard.await.unwrap();
+        let workflows = vec![Workflow::named(KeyPart::new("handoff").unwrap())];
+        guard.apply(&Definitions { workflows, destinations: Vec::new() }, &Actor::CommandLine).await.unwrap();
+        let token = Token {
+            id: TokenId::new(clock.now(), OsEntropy.bytes()),
+            name: "billing".to_owned(),
+            scopes: BTreeSet::from([Scope::OperationsWrite]),
+            reach: Reach::EVERYTHING,
+            created_at: clock.now(),
+            revoked_at: None,
+        };
+
+        // Eight at a time, so that groups fail too.
+        let mut granted = Vec::new();
+        let mut refused = Vec::new();
+        for round in 0..100 {
+            let begun: Vec<_> = (0..8)
+                .map(|number| {
+                    let (guard, token, request) = (guard.clone(), token.clone(), request(round * 8 + number));
+                    tokio::spawn(async move { (guard.begin(&token, &request).await, request) })
+                })
+                .collect();
+            for task in begun {
+                match task.await.unwrap() {
+                    (Ok(Decision::Proceed { operation, .. }), _) => granted.push(operation),
+                    (Err(Refusal::Store(StoreFault::Full)), request) => refused.push(request),
+                    (other, _) => panic!("{other:?}"),
+                }
+            }
+            if !refused.is_empty() {
+                break;
+            }
+        }
+        assert!(granted.len() > 10 && !refused.is_empty(), "{} {}", granted.len(), refused.len());
+        for operation in &granted {
+            assert_eq!(unlimited.operation(operation.id).await.as_ref(), Ok(&Some(operation.clone())));
+        }
+        for request in &refused {
+            assert_eq!(unlimited.operation_by_key(&request.key).await, Ok(None));
+        }
+        let proof = crate::trail::verify(&*store).await.unwrap();
+        assert_eq!(proof.operations, u64::try_from(granted.len()).unwrap());
+
+        // There is room again: the same request is granted.
+        store.close().await;
+        let connection = connection::writer(&path).unwrap();
+        let store = SqliteStore::start(&path, connection, Changes::new()).unwrap();
+        let store = Arc::new(store);
+        let guard = Guard::open(
+            Arc::<SqliteStore>::clone(&store),
+            Arc::<SqliteStore>::clone(&store),
+            clock,
+            Arc::new(OsEntropy),
+        );
+        let again = guard.await.unwrap().begin(&token, &refused[0]).await;
+        assert!(matches!(again, Ok(Decision::Proceed { .. })), "{again:?}");
+        pool.close().await;
     }
 }
