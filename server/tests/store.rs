@@ -3,7 +3,21 @@
 //! PostgreSQL is named by `ONCEOVER_TEST_POSTGRES` (a URL whose role may create databases; `scripts/with-postgres.sh` sets it). Without
 //! it its half fails, so that nobody believes it ran; `ONCEOVER_SKIP_POSTGRES=1` leaves it out on purpose.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by failing")]
+
+#[path = "store/administration.rs"]
+mod administration;
+#[path = "store/deliveries.rs"]
+mod deliveries;
+#[path = "store/faults.rs"]
+mod faults;
 #[path = "store/insertion.rs"]
 mod insertion;
+#[path = "store/pages.rs"]
+mod pages;
+#[path = "store/replacement.rs"]
+mod replacement;
 #[path = "store/support.rs"]
 mod support;
+#[path = "store/trail.rs"]
+mod trail;

@@ -32,11 +32,11 @@ async fn everything_of_a_new_operation_is_kept(fresh: Fresh) {
 async fn one_of_fifty_that_insert_at_once_wins(fresh: Fresh) {
     let tasks: Vec<_> = (0..50)
         .map(|_| {
-            let store = fresh.database.store.clone();
+            let database = fresh.database.clone();
             tokio::spawn(async move {
                 let new = begun("812");
                 let id = new.operation.id;
-                match store.insert_if_absent(new).await.unwrap() {
+                match database.store.insert_if_absent(new).await.unwrap() {
                     Insertion::Inserted => (true, id),
                     Insertion::Existing(existing) => (false, existing.id),
                 }
@@ -68,9 +68,9 @@ async fn a_row_that_is_no_operation_is_refused_alone(fresh: Fresh) {
     let mut tasks = Vec::new();
     let legal = (0..20).map(|number| begun(&format!("legal {number}")));
     for new in legal.chain([illegal, also_illegal]).chain((20..40).map(|number| begun(&format!("legal {number}")))) {
-        let store = fresh.database.store.clone();
+        let database = fresh.database.clone();
         let document = new.operation.key.document.to_string();
-        tasks.push((document, tokio::spawn(async move { store.insert_if_absent(new).await })));
+        tasks.push((document, tokio::spawn(async move { database.store.insert_if_absent(new).await })));
     }
     for (document, task) in tasks {
         let answer = task.await.unwrap();

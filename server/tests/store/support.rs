@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use guard::actor::Actor;
 use guard::clock::{Clock, Entropy, Timestamp};
+use guard::decision::DecisionName;
 use guard::fingerprint::{FINGERPRINT_SCHEME, Fingerprint};
 use guard::id::{OperationId, TokenId};
 use guard::json::Json;
@@ -14,7 +15,7 @@ use guard::money::Money;
 use guard::operation::{Attempt, LeaseToken, Operation};
 use guard::payload::Payload;
 use guard::state::State;
-use guard::store::{NewOperation, Replacement};
+use guard::store::{Delivery, NewOperation, Replacement};
 use guard::summary::{Count, Counted};
 use guard::trail::{ChainHash, Entry, EntryKind};
 use server::clock::{OsEntropy, SystemClock};
@@ -220,7 +221,9 @@ pub fn object(members: &[(&str, &str)]) -> Json {
 
 /// The change of an operation into a state.
 pub fn change(operation: &Operation, state: State, at: Timestamp) -> Replacement {
-    let detail = object(&[("state", state.name().as_str())]);
+    let mut facts = vec![("state", state.name().as_str())];
+    facts.extend(state.destination_reference().map(|reference| ("destination_reference", reference)));
+    let detail = object(&facts);
     let entry = Entry::following((operation.version, operation.head), at, actor(), EntryKind::Reported, detail);
     let key = &operation.key;
     let counts = vec![Count::one(
@@ -281,3 +284,20 @@ macro_rules! on_both {
     };
 }
 pub(crate) use on_both;
+
+/// A delivery of this operation, now.
+pub fn delivery(operation: &Operation, decision: DecisionName) -> Delivery {
+    let at = now();
+    let key = &operation.key;
+    let money = operation.money.as_ref();
+    Delivery {
+        operation: Some(operation.id),
+        at,
+        decision,
+        conflict: None,
+        worker: Some("worker 2".to_owned()),
+        delivery_id: Some("message 5".to_owned()),
+        request_id: None,
+        count: Count::one(key.workflow.as_str(), key.company.as_str(), Counted::Decision(decision), at, money),
+    }
+}
