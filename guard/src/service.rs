@@ -12,7 +12,7 @@ mod report;
 use std::sync::{Arc, PoisonError, RwLock};
 
 pub use administration::{Applied, Change as AppliedChange, Definitions};
-pub use begin::BeginRequest;
+pub use begin::{BeginRequest, LABEL_CHARACTERS_MAX};
 pub use desk::{History, Settled};
 pub use report::Report;
 

@@ -550,11 +550,9 @@ fn the_checker_finds_a_blind_retry() {
         }
         _ => state.after(event),
     };
-    let decide = |operation: &Operation, received: &Fingerprint, asker: Asker<'_>, at: Timestamp| match decide(
-        operation, received, asker, at,
-    ) {
-        Verdict::Unknown => Verdict::BeginAgain,
-        other => other,
+    let decide = |operation: &Operation, received: &Fingerprint, asker: Asker<'_>, at: Timestamp| {
+        let verdict = decide(operation, received, asker, at);
+        if verdict == Verdict::Unknown { Verdict::BeginAgain } else { verdict }
     };
     is_doubled(Drama { after, decide, ..Drama::with(false) });
 }
