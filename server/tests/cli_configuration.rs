@@ -1,5 +1,7 @@
 //! Configuration files that are wrong: what is said about them, and that it changes nothing.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
 use insta::assert_snapshot;
 
 #[path = "support/process.rs"]
