@@ -3,6 +3,9 @@
 //! Compiled twice: with `ssr` into the server, which renders every page, and with `hydrate` for the browser, which adds
 //! inline results and navigation without reloading. Every page works without the second half.
 
+// The type of a page nests as deep as its elements do; the default of 128 is reached.
+#![recursion_limit = "512"]
+
 mod app;
 mod components;
 #[cfg(feature = "ssr")]
