@@ -151,6 +151,7 @@ async fn people_have_one_address_each() {
             insta::assert_snapshot!(refusal, @"email: is no address; it looks like name@example.com");
         }
     }
+    assert_eq!(world.guard.person_by_email("ada@example.test\0").await, Ok(None));
     assert_eq!(world.guard.people().await.unwrap().len(), 1);
     let entry = chain(&world).await.pop().unwrap();
     assert_eq!(entry.actor, Actor::FirstStart);

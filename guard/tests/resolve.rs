@@ -227,8 +227,26 @@ async fn lists_are_paged_and_keep_their_filter() {
     };
     insta::assert_snapshot!(refusal(page(0)).await, @"limit: is 0; 1 to 500 are possible");
     insta::assert_snapshot!(refusal(page(PAGE_ROWS_MAX + 1)).await, @"limit: is 501; 1 to 500 are possible");
+    let impossible = Filter { document: Some("order\0".to_owned()), ..Filter::default() };
+    let refused = world.guard.operations(&Reach::EVERYTHING, &impossible, Order::Newest, &page(1)).await.unwrap_err();
+    insta::assert_snapshot!(refused, @"document: contains the character U+0000");
     let wrong = PageRequest { cursor: Some(Cursor::from_text("x")), limit: 1 };
     insta::assert_snapshot!(refusal(wrong).await, @"cursor: is no cursor; take it from next_cursor of the page before");
+}
+
+#[tokio::test]
+async fn a_long_history_tells_its_end() {
+    let world = World::new().await;
+    let billing = world.worker("billing").await;
+    let permit = billing.owns("order-1").await;
+    for _ in 0..PAGE_ROWS_MAX {
+        world.clock.advance(20);
+        billing.extends(&permit, 60).await.unwrap();
+    }
+    billing.confirms(&permit, "task-1").await.unwrap();
+    let history = world.guard.history(&Reach::EVERYTHING, permit.id).await.unwrap();
+    assert_eq!(history.entries.len(), PAGE_ROWS_MAX as usize);
+    assert_eq!(history.entries.last().map(|entry| entry.kind.as_str()), Some("reported"));
 }
 
 #[tokio::test]
@@ -251,8 +269,10 @@ async fn a_history_tells_everything() {
 
     let everything = Reach::EVERYTHING;
     assert!(world.guard.payload(&everything, permit.id, 1).await.is_ok());
-    let refusal = world.guard.payload(&everything, permit.id, 2).await.unwrap_err();
-    insta::assert_snapshot!(refusal, @"there is no such revision");
+    for revision in [0, 2, u32::MAX] {
+        let refusal = world.guard.payload(&everything, permit.id, revision).await.unwrap_err();
+        insta::allow_duplicates! { insta::assert_snapshot!(refusal, @"there is no such revision") };
+    }
     world.memory.forget_payload(permit.id);
     let refusal = world.guard.payload(&everything, permit.id, 1).await.unwrap_err();
     insta::assert_snapshot!(refusal, @"there is no such payload");

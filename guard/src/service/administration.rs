@@ -232,7 +232,11 @@ impl Guard {
     /// # Errors
     /// The store's fault.
     pub async fn person_by_email(&self, email: &str) -> Result<Option<(Person, String)>, Refusal> {
-        Ok(self.inner.registry.person_by_email(&email.trim().to_lowercase()).await?)
+        match checked_email(email) {
+            Ok(email) => Ok(self.inner.registry.person_by_email(&email).await?),
+            // Nobody has an address that is none, and no store is asked for a text that it cannot hold.
+            Err(_) => Ok(None),
+        }
     }
 
     /// The person with this id.

@@ -1,6 +1,6 @@
 //! What people and readers ask: lists, histories, decisions on what is uncertain.
 
-use super::report::check_text;
+use super::report::{check_length, check_text};
 use super::{Guard, TRIES_MAX, Transition, contended, text};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
@@ -8,6 +8,7 @@ use crate::conflict::Conflict;
 use crate::event::{Event, Resolution};
 use crate::evidence::{Evidence, LINK_CHARACTERS_MAX};
 use crate::id::{EvidenceId, OperationId};
+use crate::key::{KEY_PART_CHARACTERS_MAX, REVISION_MAX};
 use crate::operation::Operation;
 use crate::person::Person;
 use crate::queue::{Filter, Order, PAGE_ROWS_MAX, Page, PageRequest};
@@ -29,7 +30,7 @@ pub struct History {
     pub operation: OperationView,
     /// Its payload, compact JSON; none when it was dropped.
     pub payload: Option<String>,
-    /// Its trail, oldest first, at most [`PAGE_ROWS_MAX`] entries.
+    /// The latest [`PAGE_ROWS_MAX`] entries of its trail, oldest first.
     pub entries: Vec<Entry>,
     /// Its conflicts, newest first.
     pub conflicts: Vec<Conflict>,
@@ -60,7 +61,7 @@ impl Guard {
     /// A page of operations within reach; leases that are over have been ended.
     ///
     /// # Errors
-    /// A limit out of bounds, a text that is no cursor, the store's fault.
+    /// A limit out of bounds, a text that is no cursor or could be in no key, the store's fault.
     pub async fn operations(
         &self,
         reach: &Reach,
@@ -73,6 +74,16 @@ impl Guard {
         }
         if page.cursor.as_ref().is_some_and(|cursor| cursor.read().is_none()) {
             return Err(Refusal::field("cursor", "is no cursor; take it from next_cursor of the page before"));
+        }
+        let texts = [
+            ("workflow", &filter.workflow),
+            ("company", &filter.company),
+            ("source_system", &filter.source_system),
+            ("document", &filter.document),
+            ("action", &filter.action),
+        ];
+        for (field, wanted) in texts {
+            check_length(field, wanted.as_deref().unwrap_or_default(), KEY_PART_CHARACTERS_MAX)?;
         }
         let mut found = self.inner.store.operations(reach, filter, order, page).await?;
         for operation in &mut found.rows {
@@ -102,8 +113,10 @@ impl Guard {
         let operation = self.reachable(reach, id).await?;
         let holder = if operation.key.revision == revision {
             Some(operation)
-        } else {
+        } else if (1..=REVISION_MAX).contains(&revision) {
             self.inner.store.operation_by_key(&operation.key.at_revision(revision)).await?
+        } else {
+            None
         };
         let holder = holder.ok_or_else(|| Refusal::not_found("revision"))?;
         self.inner.store.payload(holder.id).await?.ok_or_else(|| Refusal::not_found("payload"))
@@ -119,7 +132,7 @@ impl Guard {
         Ok(History {
             operation: self.view(&operation),
             payload: store.payload(id).await?,
-            entries: store.entries(id, 0, PAGE_ROWS_MAX).await?,
+            entries: store.entries(id, operation.version.saturating_sub(PAGE_ROWS_MAX.into()), PAGE_ROWS_MAX).await?,
             conflicts: store.conflicts(id, HISTORY_ROWS_MAX).await?,
             evidence: store.evidence(id, HISTORY_ROWS_MAX).await?,
             deliveries: store.deliveries(id, HISTORY_ROWS_MAX).await?,
