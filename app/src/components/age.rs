@@ -13,6 +13,7 @@ pub(crate) fn Moment(at: Timestamp) -> impl IntoView {
             {wording::moment(at)}
         </time>
     }
+    .into_any()
 }
 
 /// How long ago, the exact moment on hover.
@@ -23,6 +24,7 @@ pub(crate) fn Age(since: Timestamp, now: Timestamp) -> impl IntoView {
             {wording::age(since, now)}
         </time>
     }
+    .into_any()
 }
 
 /// When the page was true.
@@ -36,4 +38,5 @@ pub(crate) fn AsOf(at: Timestamp) -> impl IntoView {
             </time>
         </p>
     }
+    .into_any()
 }

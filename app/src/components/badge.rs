@@ -30,4 +30,5 @@ pub(crate) fn Badge(state: StateName) -> impl IntoView {
             {wording::state_word(state)}
         </span>
     }
+    .into_any()
 }

@@ -21,6 +21,7 @@ pub(crate) fn Done(children: Children) -> impl IntoView {
             <div>{children()}</div>
         </div>
     }
+    .into_any()
 }
 
 /// No effect, and the reason.
@@ -43,6 +44,7 @@ pub(crate) fn Refused(
             </div>
         </div>
     }
+    .into_any()
 }
 
 /// The effect of a decision: from what to what, by whom, when.
@@ -91,4 +93,5 @@ pub(crate) fn DecidedBanner(decided: Decided) -> impl IntoView {
             <p>{effect}</p>
         </Done>
     }
+    .into_any()
 }

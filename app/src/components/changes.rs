@@ -60,6 +60,7 @@ pub(crate) fn ConflictCard(conflict: Conflict, now: Timestamp) -> impl IntoView 
             </p>
         </article>
     }
+    .into_any()
 }
 
 #[component]
@@ -89,6 +90,7 @@ fn ChangeRow(change: Change) -> impl IntoView {
             </td>
         </tr>
     }
+    .into_any()
 }
 
 #[component]

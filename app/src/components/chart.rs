@@ -89,6 +89,7 @@ pub(crate) fn Chart(bars: Vec<Bar>, span: Span) -> impl IntoView {
             </details>
         </figure>
     }
+    .into_any()
 }
 
 fn row(bar: &Bar, hours: u32) -> impl IntoView + use<> {
@@ -101,6 +102,7 @@ fn row(bar: &Bar, hours: u32) -> impl IntoView + use<> {
             {numbers.into_iter().collect_view()}
         </tr>
     }
+    .into_any()
 }
 
 /// One bar: its kinds on top of each other.
@@ -128,6 +130,7 @@ fn stack(place: usize, bar: &Bar, top: u64) -> impl IntoView + use<> {
             {parts}
         </g>
     }
+    .into_any()
 }
 
 fn pattern(kind: Kind) -> String {

@@ -26,6 +26,7 @@ pub(crate) fn Copyable(
             <CopyButton value what />
         </span>
     }
+    .into_any()
 }
 
 /// Several lines to take along: a command, a file.
@@ -39,6 +40,7 @@ pub(crate) fn Snippet(#[prop(into)] text: String, what: &'static str) -> impl In
             <CopyButton value=text what />
         </div>
     }
+    .into_any()
 }
 
 #[component]
@@ -62,4 +64,5 @@ fn CopyButton(value: String, what: &'static str) -> impl IntoView {
             <span class="hidden">" the "{what}</span>
         </button>
     }
+    .into_any()
 }

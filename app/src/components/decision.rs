@@ -37,6 +37,7 @@ pub(crate) fn DecisionForms(
             {form(Verdict::NotApplied, not_applied)}
         </div>
     }
+    .into_any()
 }
 
 #[component]
@@ -136,6 +137,7 @@ fn DecisionForm(
             </div>
         </section>
     }
+    .into_any()
 }
 
 /// The field of the reason. An empty text would be rendered as a space, and that is one in a text area.

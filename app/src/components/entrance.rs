@@ -18,4 +18,5 @@ pub(crate) fn Entrance(children: Children) -> impl IntoView {
             </div>
         </main>
     }
+    .into_any()
 }

@@ -45,6 +45,7 @@ pub(crate) fn Fault(
             </p>
         </section>
     }
+    .into_any()
 }
 
 /// What a failure says, as a sentence.

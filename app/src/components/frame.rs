@@ -102,6 +102,7 @@ pub(crate) fn Mark() -> impl IntoView {
             <path d="m11 16 4 4L27 8" />
         </svg>
     }
+    .into_any()
 }
 
 #[component]
@@ -146,4 +147,5 @@ fn Who(surroundings: Surroundings) -> impl IntoView {
             </form>
         </div>
     }
+    .into_any()
 }

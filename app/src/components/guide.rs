@@ -100,6 +100,7 @@ pub(crate) fn FirstSteps(
             </ol>
         </section>
     }
+    .into_any()
 }
 
 #[component]
@@ -113,4 +114,5 @@ fn Step(title: &'static str, is_done: bool, children: Children) -> impl IntoView
             {children()}
         </li>
     }
+    .into_any()
 }

@@ -41,4 +41,5 @@ pub(crate) fn Heading(
             {children()}
         </h1>
     }
+    .into_any()
 }

@@ -69,4 +69,5 @@ pub(crate) fn Icon(picture: Picture) -> impl IntoView {
             <path d=picture.path() />
         </svg>
     }
+    .into_any()
 }

@@ -37,6 +37,7 @@ pub(crate) fn AddedPersonBanner(added: AddedPerson) -> impl IntoView {
             {password}
         </Done>
     }
+    .into_any()
 }
 
 /// Everybody, by address.
@@ -72,6 +73,7 @@ pub(crate) fn PeopleTable(people: Vec<Person>, me: Person) -> impl IntoView {
             </table>
         </div>
     }
+    .into_any()
 }
 
 /// What a role may do, in a few words.
@@ -148,4 +150,5 @@ pub(crate) fn PersonForm(
             </ActionForm>
         </section>
     }
+    .into_any()
 }

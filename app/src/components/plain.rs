@@ -31,6 +31,7 @@ pub(crate) fn Outside(link: String) -> impl IntoView {
             <Plain text=link />
         </a>
     }
+    .into_any()
 }
 
 #[derive(Debug, PartialEq, Eq)]

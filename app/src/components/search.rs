@@ -80,6 +80,7 @@ pub(crate) fn SearchForm(search: Memo<Search>, workflows: Vec<(String, String)>)
             </p>
         </form>
     }
+    .into_any()
 }
 
 #[component]
@@ -105,4 +106,5 @@ fn Field(
             />
         </div>
     }
+    .into_any()
 }

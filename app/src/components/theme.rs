@@ -79,4 +79,5 @@ pub(crate) fn ThemeSwitch() -> impl IntoView {
             </fieldset>
         </form>
     }
+    .into_any()
 }

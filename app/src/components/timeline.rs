@@ -64,6 +64,7 @@ fn line(happening: Happening) -> impl IntoView {
             </p>
         </li>
     }
+    .into_any()
 }
 
 fn of_entry(entry: &Entry) -> Happening {

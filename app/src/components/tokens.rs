@@ -33,6 +33,7 @@ pub(crate) fn MadeTokenBanner(made: MadeToken) -> impl IntoView {
             <Snippet text=made.secret what="token" />
         </Done>
     }
+    .into_any()
 }
 
 /// The tokens there are, the newest first.
@@ -124,6 +125,7 @@ fn TokenRow(token: Token, is_asked: bool, act: ServerAction<RevokeToken>) -> imp
             <td data-label="Accepted">{accepted}</td>
         </tr>
     }
+    .into_any()
 }
 
 /// The names that something is limited to.
@@ -230,6 +232,7 @@ pub(crate) fn TokenForm(
             </ActionForm>
         </section>
     }
+    .into_any()
 }
 
 /// The button that ends a form, and why it may not be used.
@@ -251,4 +254,5 @@ pub(crate) fn WhyNot(button: &'static str, id: &'static str, why_not: Option<Str
                 })}
         </p>
     }
+    .into_any()
 }

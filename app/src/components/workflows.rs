@@ -63,6 +63,7 @@ pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
             </dl>
         </article>
     }
+    .into_any()
 }
 
 /// How workflows are changed.
@@ -72,6 +73,7 @@ pub(crate) fn WorkflowsHint() -> impl IntoView {
         <p class="note">"Workflows are set by a file, all or nothing, each change an entry in the trail:"</p>
         <Snippet text="onceover export > onceover.toml\nonceover check onceover.toml\nonceover apply onceover.toml" what="commands" />
     }
+    .into_any()
 }
 
 #[component]
@@ -84,6 +86,7 @@ fn Rule(name: &'static str, text: String) -> impl IntoView {
             </dd>
         </div>
     }
+    .into_any()
 }
 
 fn pointers(pointers: &[Pointer]) -> String {

@@ -146,6 +146,7 @@ fn Shown(report: Report, act: ServerAction<Resolve>) -> impl IntoView {
             </div>
         </div>
     }
+    .into_any()
 }
 
 #[component]
@@ -211,6 +212,7 @@ fn Facts(operation: OperationView) -> impl IntoView {
             </dl>
         </section>
     }
+    .into_any()
 }
 
 #[component]
@@ -221,6 +223,7 @@ fn Fact(name: &'static str, children: Children) -> impl IntoView {
             <dd>{children()}</dd>
         </div>
     }
+    .into_any()
 }
 
 #[component]
@@ -251,6 +254,7 @@ fn Told(evidence: Vec<Evidence>) -> impl IntoView {
             }}
         </section>
     }
+    .into_any()
 }
 
 #[component]
@@ -312,6 +316,7 @@ fn Acts(operation: OperationView, person: Person) -> impl IntoView {
             </ul>
         </section>
     }
+    .into_any()
 }
 
 #[component]
@@ -338,4 +343,5 @@ fn Act(who: &'static str, what: &'static str, why_not: Option<String>, href: Opt
                 })}
         </li>
     }
+    .into_any()
 }

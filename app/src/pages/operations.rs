@@ -164,4 +164,5 @@ fn Row(operation: OperationView) -> impl IntoView {
             </td>
         </tr>
     }
+    .into_any()
 }

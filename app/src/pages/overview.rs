@@ -146,6 +146,7 @@ fn Figures(
             </li>
         </ul>
     }
+    .into_any()
 }
 
 #[component]
@@ -221,4 +222,5 @@ fn WorkflowTable(workflows: Vec<WorkflowRow>) -> impl IntoView {
             </table>
         </div>
     }
+    .into_any()
 }

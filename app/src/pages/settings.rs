@@ -151,6 +151,7 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
             <WorkflowsHint />
         </section>
     }
+    .into_any()
 }
 
 #[component]
@@ -171,4 +172,5 @@ fn Revoked(name: String) -> impl IntoView {
             </p>
         </Done>
     }
+    .into_any()
 }

@@ -212,4 +212,5 @@ fn Row(
         </tr>
         {forms}
     }
+    .into_any()
 }
