@@ -11,6 +11,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::session::Gate;
 use crate::state::Server;
+use crate::store::Database;
+use crate::trail::{self, SEAL_EVERY_SECONDS, Sealed};
 
 /// Leases that are over are looked for this often, in milliseconds. A begin or a page that meets one ends it at once.
 pub const SWEEP_MILLISECONDS: u64 = 1_000;
@@ -32,6 +34,8 @@ pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     repeat("sweep", Duration::from_millis(SWEEP_MILLISECONDS), step(move || sweep(guard.clone())));
     let guard = server.guard.clone();
     repeat("refresh", Duration::from_millis(REFRESH_MILLISECONDS), step(move || refresh(guard.clone())));
+    let database = server.database.clone();
+    repeat("seal", Duration::from_secs(SEAL_EVERY_SECONDS), step(move || seal(database.clone())));
     let gate = gate.clone();
     repeat("sessions", Duration::from_secs(SESSIONS_SECONDS), step(move || end_sessions(gate.clone())));
     tasks.close();
@@ -88,6 +92,14 @@ async fn sweep(guard: Guard) -> Result<(), Refusal> {
 
 async fn refresh(guard: Guard) -> Result<(), Refusal> {
     Ok(guard.refresh().await?)
+}
+
+async fn seal(database: Database) -> Result<(), Refusal> {
+    match trail::seal(database.ledger.as_ref(), database.clock.now()).await? {
+        Sealed::Made(seals) => tracing::debug!(seals, "sealed the trail"),
+        Sealed::NothingNew | Sealed::OtherWasFirst => {}
+    }
+    Ok(())
 }
 
 async fn end_sessions(gate: Gate) -> Result<(), Refusal> {

@@ -7,6 +7,7 @@ mod export;
 mod serve;
 mod table;
 mod token;
+mod trail;
 mod user;
 
 use std::fmt;
@@ -179,6 +180,9 @@ enum Command {
     /// Let automations ask
     #[command(subcommand)]
     Token(token::TokenCommand),
+    /// Prove that nothing in the record of what happened was altered
+    #[command(subcommand)]
+    Trail(trail::Trail),
     /// Copy a SQLite database, also while it is served
     #[command(after_long_help = backup::EXAMPLES)]
     Backup(backup::Backup),
@@ -244,6 +248,7 @@ impl Arguments {
             Command::Export => export::run(&common).await,
             Command::User(user) => user.run(&common).await,
             Command::Token(token) => token.run(&common).await,
+            Command::Trail(trail) => trail.run(&common).await,
             Command::Backup(backup) => backup.run(&common).await,
         }
     }

@@ -1,0 +1,45 @@
+//! `onceover trail`.
+
+use super::{Common, Failure, Opened, print};
+use crate::trail as proof;
+
+const EXAMPLES: &str = "\
+Examples:
+  onceover trail verify
+  onceover trail verify --database sqlite:///backups/onceover-2026-11-30.db
+
+Every entry is chained to the one before it with SHA-256, and every minute a seal chains the heads
+of all that changed. Both are walked: exit code 1 and the first broken entry when one was altered,
+added or taken out. A whole operation that is taken out within its first minute was not sealed yet.";
+
+/// Prove that nothing in the record of what happened was altered.
+#[derive(clap::Subcommand)]
+pub(super) enum Trail {
+    /// Walk every chain and every seal
+    #[command(after_long_help = EXAMPLES)]
+    Verify,
+}
+
+impl Trail {
+    pub(super) async fn run(self, common: &Common) -> Result<(), Failure> {
+        match self {
+            Self::Verify => verify(common).await,
+        }
+    }
+}
+
+async fn verify(common: &Common) -> Result<(), Failure> {
+    let opened = Opened::existing(&common.settle(&common.configuration()?.server)?).await?;
+    let proven = proof::verify(opened.database.ledger.as_ref()).await;
+    let report = opened.close(proven.map_err(|broken| Failure(broken.to_string()))).await?;
+    let mut text = format!(
+        "The trail is whole: {} entries, {} operations, {} seals.\n",
+        report.entries, report.operations, report.seals
+    );
+    if let Some((number, hash)) = report.last_seal {
+        text.push_str(&format!(
+            "The last seal is number {number}, {hash}. Kept elsewhere, it proves later that none was taken out.\n"
+        ));
+    }
+    print(&text)
+}
