@@ -1,5 +1,6 @@
 //! Where everything is kept: one SQLite file, or a PostgreSQL database that several servers share.
 
+mod behind;
 pub mod row;
 pub mod sqlite;
 
@@ -147,11 +148,11 @@ impl Database {
     /// # Errors
     /// Which of the steps failed, and why.
     pub async fn open(url: &str, entropy: Arc<dyn Entropy>) -> Result<Self, OpenError> {
-        let changes = Changes::new();
         // PostgreSQL makes ids with it; a SQLite file numbers its rows.
         drop(entropy);
         match url.split_once("://") {
             Some(("sqlite", path)) => {
+                let changes = Changes::new();
                 let (store, pool) = sqlite::SqliteStore::open(Path::new(path), changes.clone()).await?;
                 let store = Arc::new(store);
                 Ok(Self {

@@ -8,8 +8,8 @@ use tokio::sync::{Semaphore, TryAcquireError};
 use guard::refusal::StoreFault;
 use guard::store::Delivery;
 
-use super::behind::Behind;
 use super::writer::Job;
+use crate::store::behind::Behind;
 
 /// This many jobs may wait; whoever comes then waits outside.
 pub(super) const JOBS_WAITING_MAX: usize = 4_096;

@@ -11,10 +11,10 @@ use guard::summary::Count;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::behind::Counts;
 use super::queue::Queue;
 use super::{connection, fault};
 use crate::store::Changes;
+use crate::store::behind::Counts;
 
 /// A flush that failed is tried again after this long.
 const FLUSH_AGAIN_MILLISECONDS: u64 = 500;

@@ -1,0 +1,170 @@
+//! Deliveries that were answered and wait to be written: added up, so that a thousand repetitions cost one row.
+
+use std::collections::HashMap;
+
+use guard::id::{ConflictId, OperationId};
+use guard::store::Delivery;
+use guard::summary::Count;
+
+use super::row::CountRow;
+
+/// One flush tells at most this many deliveries in histories; all are counted.
+const DELIVERIES_PER_FLUSH_MAX: usize = 1_000;
+
+/// One flush tells at most this many deliveries of one operation: one that is repeated a thousand times a second leaves room for others.
+const DELIVERIES_PER_OPERATION_AND_FLUSH_MAX: u32 = 20;
+
+/// One flush raises at most this many operations and as many conflicts; the rest follows in the next, so that others wait briefly.
+pub(super) const ROWS_PER_FLUSH_MAX: usize = 1_000;
+
+/// From this many operations on, a flush is due at once.
+const OPERATIONS_DUE: usize = 10_000;
+
+/// More operations than this never wait: while the disk is full, those beyond are counted in the totals only.
+const OPERATIONS_WAITING_MAX: usize = 200_000;
+
+/// Sums of money stop here, in ten-thousandths, so that two of them can be added and compared in SQL.
+pub(super) const TEN_THOUSANDTHS_BOUND: i64 = 9_000_000_000_000_000_000;
+
+/// What a count is of.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct CountKey {
+    /// The start of the hour, in milliseconds since 1970.
+    pub hour: i64,
+    /// The workflow.
+    pub workflow: String,
+    /// The company.
+    pub company: String,
+    /// What is counted, as its column names it.
+    pub counted: String,
+    /// The currency; empty where there is none.
+    pub currency: String,
+}
+
+/// Counts, added up.
+#[derive(Default)]
+pub(super) struct Counts {
+    sums: HashMap<CountKey, (i64, i64)>,
+}
+
+impl Counts {
+    /// Adds a count.
+    pub(super) fn add(&mut self, count: &Count) {
+        let CountRow { workflow, company, counted, hour, currency, number, ten_thousandths } = CountRow::from(count);
+        let key = CountKey { hour, workflow, company, counted, currency };
+        self.add_sum(key, number, ten_thousandths);
+    }
+
+    fn add_sum(&mut self, key: CountKey, number: i64, ten_thousandths: i64) {
+        let sum = self.sums.entry(key).or_default();
+        sum.0 = sum.0.saturating_add(number);
+        sum.1 = sum.1.saturating_add(ten_thousandths).clamp(-TEN_THOUSANDTHS_BOUND, TEN_THOUSANDTHS_BOUND);
+    }
+
+    fn merge(&mut self, other: Self) {
+        for (key, (number, ten_thousandths)) in other.sums {
+            self.add_sum(key, number, ten_thousandths);
+        }
+    }
+
+    /// Each number and sum of money (in ten-thousandths), in no order.
+    pub(super) fn sums(&self) -> impl Iterator<Item = (&CountKey, i64, i64)> {
+        self.sums.iter().map(|(key, (number, ten_thousandths))| (key, *number, *ten_thousandths))
+    }
+}
+
+/// What waits to be written.
+#[derive(Default)]
+pub(super) struct Behind {
+    /// How often each operation prevented a duplicate.
+    pub prevented: HashMap<OperationId, i64>,
+    /// How often each conflict was hit.
+    pub hits: HashMap<ConflictId, i64>,
+    /// What is counted.
+    pub counts: Counts,
+    /// What is told in histories.
+    pub told: Vec<Delivery>,
+    told_of: HashMap<OperationId, u32>,
+}
+
+/// What noting a delivery did.
+pub(super) struct Noted {
+    /// Nothing waited before.
+    pub is_first: bool,
+    /// So much waits that a flush is due.
+    pub is_full: bool,
+}
+
+impl Behind {
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.size() == 0
+    }
+
+    /// How many rows wait to be written.
+    pub(super) fn size(&self) -> usize {
+        self.counts.sums.len() + self.prevented.len() + self.hits.len() + self.told.len()
+    }
+
+    /// Adds a delivery.
+    pub(super) fn note(&mut self, delivery: Delivery) -> Noted {
+        let is_first = self.is_empty();
+        self.counts.add(&delivery.count);
+        if let Some(conflict) = delivery.conflict {
+            *self.hits.entry(conflict).or_default() += 1;
+        }
+        if let Some(operation) = delivery.operation {
+            if delivery.decision.prevents_duplicate() {
+                let has_place =
+                    self.prevented.len() < OPERATIONS_WAITING_MAX || self.prevented.contains_key(&operation);
+                if has_place {
+                    *self.prevented.entry(operation).or_default() += 1;
+                }
+            }
+            if self.told.len() < DELIVERIES_PER_FLUSH_MAX {
+                let told = self.told_of.entry(operation).or_default();
+                if *told < DELIVERIES_PER_OPERATION_AND_FLUSH_MAX {
+                    *told += 1;
+                    self.told.push(delivery);
+                }
+            }
+        }
+        // Once, on the way up: while flushes fail, each further delivery need not wake the writer.
+        Noted { is_first, is_full: self.prevented.len() == OPERATIONS_DUE }
+    }
+
+    /// Takes out what one flush writes.
+    pub(super) fn take(&mut self) -> Self {
+        self.told_of.clear();
+        Self {
+            prevented: take_some(&mut self.prevented),
+            hits: take_some(&mut self.hits),
+            counts: std::mem::take(&mut self.counts),
+            told: std::mem::take(&mut self.told),
+            told_of: HashMap::new(),
+        }
+    }
+
+    /// Puts back what could not be written.
+    pub(super) fn put_back(&mut self, unwritten: Self) {
+        let Self { prevented, hits, counts, mut told, told_of: _ } = unwritten;
+        for (operation, number) in prevented {
+            *self.prevented.entry(operation).or_default() += number;
+        }
+        for (conflict, number) in hits {
+            *self.hits.entry(conflict).or_default() += number;
+        }
+        self.counts.merge(counts);
+        told.append(&mut self.told);
+        told.truncate(DELIVERIES_PER_FLUSH_MAX);
+        self.told = told;
+    }
+}
+
+fn take_some<K: Copy + Eq + std::hash::Hash>(waiting: &mut HashMap<K, i64>) -> HashMap<K, i64> {
+    if waiting.len() <= ROWS_PER_FLUSH_MAX {
+        return std::mem::take(waiting);
+    }
+    let chosen: Vec<K> = waiting.keys().copied().take(ROWS_PER_FLUSH_MAX).collect();
+    chosen.into_iter().filter_map(|key| waiting.remove_entry(&key)).collect()
+}
