@@ -1,6 +1,7 @@
 //! Where everything is kept: one SQLite file, or a PostgreSQL database that several servers share.
 
 mod behind;
+pub mod postgres;
 pub mod row;
 pub mod sqlite;
 
@@ -148,8 +149,6 @@ impl Database {
     /// # Errors
     /// Which of the steps failed, and why.
     pub async fn open(url: &str, entropy: Arc<dyn Entropy>) -> Result<Self, OpenError> {
-        // PostgreSQL makes ids with it; a SQLite file numbers its rows.
-        drop(entropy);
         match url.split_once("://") {
             Some(("sqlite", path)) => {
                 let changes = Changes::new();
@@ -165,6 +164,7 @@ impl Database {
                     backend: store,
                 })
             }
+            Some(("postgres" | "postgresql", _)) => postgres::open(url, entropy).await,
             Some((scheme, _)) => Err(OpenError::UnknownScheme { url: format!("{scheme}://…") }),
             None => Err(OpenError::UnknownScheme { url: url.to_owned() }),
         }

@@ -1,0 +1,473 @@
+//! A PostgreSQL database that several servers share: nothing that matters lives in a process.
+//!
+//! READ COMMITTED is enough: a key is taken by its unique index, and a change is made by a compare-and-set on the operation's version.
+//! Begins and reports go through batches ([`writer`]) and lookups that are asked together ([`lookup`]), each over connections of their
+//! own; everything else takes a connection of the pool.
+
+mod batch;
+mod clock;
+mod connection;
+mod delivery;
+mod fault;
+mod ledger;
+mod list;
+mod lookup;
+mod news;
+mod registry;
+mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use guard::clock::{Clock, Entropy, Timestamp};
+use guard::conflict::Conflict;
+use guard::evidence::Evidence;
+use guard::fingerprint::Fingerprint;
+use guard::id::{OperationId, PersonId};
+use guard::key::OperationKey;
+use guard::operation::Operation;
+use guard::person::Person;
+use guard::queue::{Filter, Order, Page, PageRequest};
+use guard::refusal::StoreFault;
+use guard::store::{
+    Act, Administered, Catalogue, Delivery, Insertion, NewOperation, Registry, Replaced, Replacement, Store,
+};
+use guard::summary::{Count, Waiting};
+use guard::token::{Reach, Token};
+use guard::trail::{ChainHash, Entry};
+use sqlx::PgPool;
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::pool::PoolConnection;
+use sqlx::{FromRow, Postgres};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use self::batch::Change;
+use self::clock::DatabaseClock;
+use self::connection::{bounded, noted};
+use self::delivery::Deliveries;
+use self::fault::Trouble;
+use self::list::all;
+use self::lookup::{By, Lookup};
+use self::news::Newsroom;
+use self::writer::{WRITERS, Writers};
+use super::row::{
+    ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, OperationRow, PersonRow, Place, TokenRow, column_number,
+};
+use super::{Backend, BackupError, Changes, Database, OpenError, Pool};
+use crate::trail::{ChainId, Ledger, Moment, Seal};
+
+/// The tables of a PostgreSQL database, in the binary.
+pub static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/postgres");
+
+/// Processes choose their slots of `count` among so many, three each: two that choose the same wait for each other, no more.
+const SLOTS: i64 = 256;
+
+/// An act of the administration that got into another transaction's way is tried this often.
+const ADMINISTRATION_TRIES_MAX: u32 = 5;
+
+/// An act of the administration that got into another transaction's way waits this long.
+const ADMINISTRATION_AGAIN_MILLISECONDS: u64 = 50;
+
+/// A store in a PostgreSQL database.
+pub struct PostgresStore {
+    pool: PgPool,
+    writers: Writers,
+    lookup: Lookup,
+    deliveries: Arc<Deliveries>,
+    news: Arc<Newsroom>,
+    /// Ends what runs until the end.
+    closing: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// Opens a database and brings its tables up to date.
+///
+/// # Errors
+/// Which step failed, and why.
+pub async fn open(url: &str, entropy: Arc<dyn Entropy>) -> Result<Database, OpenError> {
+    let changes = Changes::new();
+    let (store, clock) = PostgresStore::open(url, entropy, changes.clone()).await?;
+    let store = Arc::new(store);
+    Ok(Database {
+        store: Arc::<PostgresStore>::clone(&store),
+        registry: Arc::<PostgresStore>::clone(&store),
+        ledger: Arc::<PostgresStore>::clone(&store),
+        clock,
+        changes,
+        pool: Pool::Postgres(store.pool.clone()),
+        backend: store,
+    })
+}
+
+impl PostgresStore {
+    async fn open(url: &str, entropy: Arc<dyn Entropy>, changes: Changes) -> Result<(Self, Arc<dyn Clock>), OpenError> {
+        let not_opened = |error: sqlx::Error| OpenError::Connect(error.to_string());
+        let options = connection::options(url).map_err(not_opened)?;
+        let pool = connection::pool(options.clone()).await.map_err(not_opened)?;
+        migrate(&pool).await?;
+        let clock = Arc::new(DatabaseClock::open(&pool).await.map_err(|trouble| trouble.fault(&""))?);
+        let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
+        let keeping = Arc::clone(&clock).keep_right(pool.clone());
+        let until = closing.clone();
+        tasks.spawn(async move { until.run_until_cancelled(keeping).await });
+        let chosen = u128::from_be_bytes(entropy.bytes()) & 0xFFFF;
+        let first_slot = i64::try_from(chosen).unwrap_or_default() % SLOTS * 3;
+        let slots: [i64; WRITERS] = [first_slot, first_slot + 1];
+        let news = Newsroom::open(&options, changes, entropy.as_ref(), &tasks, closing.clone());
+        let news = Arc::new(news);
+        let store = Self {
+            writers: Writers::start(&options, slots, &news, &tasks),
+            lookup: Lookup::open(&options, &tasks),
+            deliveries: Deliveries::start(&options, first_slot + 2, entropy, &tasks, closing.clone()),
+            news,
+            pool,
+            closing,
+            tasks,
+        };
+        Ok((store, clock))
+    }
+
+    /// A connection of the pool.
+    async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreFault> {
+        self.pool.acquire().await.map_err(|error| noted(&error).fault(&""))
+    }
+
+    /// Reads rows into what they mean.
+    async fn all<R, T>(
+        &self,
+        query: sqlx::query::Query<'_, Postgres, sqlx::postgres::PgArguments>,
+    ) -> Result<Vec<T>, StoreFault>
+    where
+        R: for<'r> FromRow<'r, sqlx::postgres::PgRow>,
+        T: TryFrom<R, Error = StoreFault>,
+    {
+        let mut connection = self.connection().await?;
+        let rows = bounded(query.fetch_all(&mut *connection)).await.map_err(|trouble| trouble.fault(&""))?;
+        all::<R, T>(&rows).map_err(ReadError::fault)
+    }
+}
+
+/// What kept rows from being read.
+#[derive(Debug)]
+enum ReadError {
+    /// The database.
+    Database(sqlx::Error),
+    /// What a row holds.
+    Row(StoreFault),
+}
+
+impl From<sqlx::Error> for ReadError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<StoreFault> for ReadError {
+    fn from(fault: StoreFault) -> Self {
+        Self::Row(fault)
+    }
+}
+
+impl ReadError {
+    fn fault(self) -> StoreFault {
+        match self {
+            Self::Database(error) => noted(&error).fault(&""),
+            Self::Row(fault) => fault,
+        }
+    }
+}
+
+/// Waits for a read of several statements, but never for ever.
+async fn read<T>(answer: impl Future<Output = Result<T, ReadError>>) -> Result<T, StoreFault> {
+    match tokio::time::timeout(connection::ANSWER_MAX, answer).await {
+        Ok(answer) => answer.map_err(ReadError::fault),
+        Err(_) => Err(StoreFault::Unavailable),
+    }
+}
+
+/// Applies what is missing, behind a lock of the database that processes which start together wait for. A database that a newer
+/// program has changed is refused.
+async fn migrate(pool: &PgPool) -> Result<(), OpenError> {
+    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default();
+    match MIGRATIONS.run(pool).await {
+        Ok(()) => {}
+        Err(MigrateError::VersionMissing(migration)) if migration > known => {
+            return Err(OpenError::Newer { migration, known });
+        }
+        Err(error) => return Err(OpenError::Migrate(error.to_string())),
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl Backend for PostgresStore {
+    async fn ready(&self) -> Result<(), StoreFault> {
+        self.epoch().await.map(drop)
+    }
+
+    async fn close(&self) {
+        self.writers.close();
+        self.lookup.close();
+        self.closing.cancel();
+        self.news.close();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    async fn backup(&self, _to: &Path) -> Result<(), BackupError> {
+        Err(BackupError::UseTheirTools)
+    }
+}
+
+/// Without a close, the tasks still finish what waits; nobody waits for them.
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.closing.cancel();
+    }
+}
+
+fn uuid(id: OperationId) -> Uuid {
+    Uuid::from_u128(id.as_u128())
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
+        self.lookup.find(By::Id(uuid(id))).await
+    }
+
+    async fn operation_by_key(&self, key: &OperationKey) -> Result<Option<Operation>, StoreFault> {
+        self.lookup.find(By::KeyHash(key.hash())).await
+    }
+
+    async fn insert_if_absent(&self, new: NewOperation) -> Result<Insertion, StoreFault> {
+        let (id, hash) = (new.operation.id, new.operation.key.hash());
+        if self.writers.store(Change::Insert(Box::new(new))).await? {
+            return Ok(Insertion::Inserted);
+        }
+        // Operations are never taken out: whoever holds the key is there.
+        let existing = self.lookup.find(By::KeyHash(hash)).await?;
+        existing
+            .map(|existing| Insertion::Existing(Box::new(existing)))
+            .ok_or_else(|| Place::new("operation", &id).corrupt("id"))
+    }
+
+    async fn replace(&self, replacement: Replacement) -> Result<Replaced, StoreFault> {
+        let is_stored = self.writers.store(Change::Replace(Box::new(replacement))).await?;
+        Ok(if is_stored { Replaced::Replaced } else { Replaced::Stale })
+    }
+
+    async fn operations(
+        &self,
+        reach: &Reach,
+        filter: &Filter,
+        order: Order,
+        page: &PageRequest,
+    ) -> Result<Page<Operation>, StoreFault> {
+        let Some(mut question) = list::operations(reach, filter, order, page) else {
+            return Ok(Page { rows: Vec::new(), next: None });
+        };
+        let mut connection = self.connection().await?;
+        let rows = question.build_query_as::<OperationRow>().fetch_all(&mut *connection);
+        let rows = bounded(rows).await.map_err(|trouble| trouble.fault(&""))?;
+        list::page(rows, order, page.limit)
+    }
+
+    async fn expired(&self, now: Timestamp, limit: u32) -> Result<Vec<Operation>, StoreFault> {
+        let sql = format!(
+            "SELECT {} FROM operation WHERE lease_expires_at IS NOT NULL AND lease_expires_at <= $1 \
+             ORDER BY lease_expires_at, id LIMIT $2",
+            OperationRow::COLUMNS
+        );
+        let due = sqlx::query(&sql).bind(now.timestamp_millis()).bind(i64::from(limit));
+        self.all::<OperationRow, _>(due).await
+    }
+
+    async fn entries(&self, operation: OperationId, after: u64, limit: u32) -> Result<Vec<Entry>, StoreFault> {
+        let sql = format!(
+            "SELECT {} FROM entry WHERE chain = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
+            EntryRow::COLUMNS
+        );
+        let entries = sqlx::query(&sql).bind(uuid(operation)).bind(column_number(after)).bind(i64::from(limit));
+        let entries = self.all::<EntryRow, (ChainId, Entry)>(entries).await?;
+        Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+    }
+
+    async fn payload(&self, operation: OperationId) -> Result<Option<String>, StoreFault> {
+        let mut connection = self.connection().await?;
+        let content = sqlx::query_scalar("SELECT content FROM body WHERE operation = $1 AND kind = 'payload'");
+        let content = content.bind(uuid(operation)).fetch_optional(&mut *connection);
+        bounded(content).await.map_err(|trouble| trouble.fault(&operation))
+    }
+
+    async fn conflict(
+        &self,
+        operation: OperationId,
+        fingerprint: &Fingerprint,
+    ) -> Result<Option<Conflict>, StoreFault> {
+        let sql = format!("SELECT {} FROM conflict WHERE operation = $1 AND fingerprint = $2", ConflictRow::COLUMNS);
+        let conflict = sqlx::query(&sql).bind(uuid(operation)).bind(fingerprint.as_bytes().as_slice());
+        Ok(self.all::<ConflictRow, _>(conflict).await?.pop())
+    }
+
+    async fn conflicts(&self, operation: OperationId, limit: u32) -> Result<Vec<Conflict>, StoreFault> {
+        let sql =
+            format!("SELECT {} FROM conflict WHERE operation = $1 ORDER BY id DESC LIMIT $2", ConflictRow::COLUMNS);
+        self.all::<ConflictRow, _>(sqlx::query(&sql).bind(uuid(operation)).bind(i64::from(limit))).await
+    }
+
+    async fn evidence(&self, operation: OperationId, limit: u32) -> Result<Vec<Evidence>, StoreFault> {
+        let sql = format!("SELECT {} FROM evidence WHERE operation = $1 ORDER BY id LIMIT $2", EvidenceRow::COLUMNS);
+        self.all::<EvidenceRow, _>(sqlx::query(&sql).bind(uuid(operation)).bind(i64::from(limit))).await
+    }
+
+    async fn deliveries(&self, operation: OperationId, limit: u32) -> Result<Vec<Delivery>, StoreFault> {
+        let sql = format!(
+            "SELECT {} FROM delivery JOIN operation ON operation.id = delivery.operation \
+             WHERE delivery.operation = $1 ORDER BY delivery.id DESC LIMIT $2",
+            DeliveryRow::COLUMNS
+        );
+        self.all::<DeliveryRow, _>(sqlx::query(&sql).bind(uuid(operation)).bind(i64::from(limit))).await
+    }
+
+    fn note_delivery(&self, delivery: Delivery) {
+        self.deliveries.note(delivery);
+    }
+
+    async fn counts(&self, reach: &Reach, from: Timestamp, to: Timestamp) -> Result<Vec<Count>, StoreFault> {
+        self.all::<CountRow, _>(list::counts(reach, from, to).build()).await
+    }
+
+    async fn waiting(&self, reach: &Reach) -> Result<Waiting, StoreFault> {
+        let mut connection = self.connection().await?;
+        read(list::waiting(&mut connection, reach)).await
+    }
+}
+
+#[async_trait]
+impl Registry for PostgresStore {
+    async fn catalogue(&self) -> Result<Catalogue, StoreFault> {
+        let mut connection = self.connection().await?;
+        read(registry::catalogue(&mut connection)).await
+    }
+
+    async fn epoch(&self) -> Result<u64, StoreFault> {
+        let mut connection = self.connection().await?;
+        let epoch = sqlx::query_scalar("SELECT epoch FROM administration").fetch_one(&mut *connection);
+        let epoch = bounded(epoch).await.map_err(|trouble| trouble.fault(&1))?;
+        Place::new("administration", &1).number("epoch", epoch)
+    }
+
+    async fn administration_head(&self) -> Result<(u64, ChainHash), StoreFault> {
+        let mut connection = self.connection().await?;
+        read(ledger::administration(&mut connection)).await
+    }
+
+    async fn administration_entries(&self, after: u64, limit: u32) -> Result<Vec<Entry>, StoreFault> {
+        self.entries(OperationId::from_u128(ChainId::ADMINISTRATION.as_u128()), after, limit).await
+    }
+
+    async fn administer(&self, acts: Vec<(Act, Entry)>) -> Result<Administered, StoreFault> {
+        let Some((_, last)) = acts.last() else { return Ok(Administered::Done) };
+        let mark = [(Uuid::from_u128(ChainId::ADMINISTRATION.as_u128()), last.sequence, last.hash)];
+        let mut is_in_doubt = false;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let mut connection = self.connection().await?;
+            if is_in_doubt {
+                let found = bounded(batch::stored_of(&mut connection, &mark)).await;
+                if !found.map_err(|trouble| trouble.fault(&""))?.is_empty() {
+                    return Ok(Administered::Done);
+                }
+            }
+            let trouble = match bounded(registry::administer(&mut connection, &acts)).await {
+                Ok(administered) => return Ok(administered),
+                Err(trouble) => trouble,
+            };
+            is_in_doubt |= trouble == Trouble::Lost;
+            if tries == ADMINISTRATION_TRIES_MAX || !matches!(trouble, Trouble::Lost | Trouble::Contended) {
+                return Err(trouble.fault(&last.sequence));
+            }
+            tokio::time::sleep(Duration::from_millis(ADMINISTRATION_AGAIN_MILLISECONDS)).await;
+        }
+    }
+
+    async fn token_by_digest(&self, digest: &[u8; 32]) -> Result<Option<Token>, StoreFault> {
+        let sql = format!("SELECT {} FROM token WHERE digest = $1", TokenRow::COLUMNS);
+        Ok(self.all::<TokenRow, _>(sqlx::query(&sql).bind(digest.as_slice())).await?.pop())
+    }
+
+    async fn tokens(&self) -> Result<Vec<Token>, StoreFault> {
+        let sql = format!("SELECT {} FROM token ORDER BY id DESC", TokenRow::COLUMNS);
+        self.all::<TokenRow, _>(sqlx::query(&sql)).await
+    }
+
+    async fn person_by_email(&self, email: &str) -> Result<Option<(Person, String)>, StoreFault> {
+        let sql = format!("SELECT {} FROM person WHERE email = $1", PersonRow::COLUMNS);
+        Ok(self.all::<PersonRow, (Person, String)>(sqlx::query(&sql).bind(email)).await?.pop())
+    }
+
+    async fn person(&self, id: PersonId) -> Result<Option<Person>, StoreFault> {
+        let sql = format!("SELECT {} FROM person WHERE id = $1", PersonRow::COLUMNS);
+        let person = sqlx::query(&sql).bind(Uuid::from_u128(id.as_u128()));
+        Ok(self.all::<PersonRow, (Person, String)>(person).await?.pop().map(|(person, _)| person))
+    }
+
+    async fn people(&self) -> Result<Vec<Person>, StoreFault> {
+        let sql = format!("SELECT {} FROM person ORDER BY email COLLATE \"C\"", PersonRow::COLUMNS);
+        let people = self.all::<PersonRow, (Person, String)>(sqlx::query(&sql)).await?;
+        Ok(people.into_iter().map(|(person, _)| person).collect())
+    }
+}
+
+#[async_trait]
+impl Ledger for PostgresStore {
+    async fn last_seal(&self) -> Result<Option<Seal>, StoreFault> {
+        let mut connection = self.connection().await?;
+        read(ledger::last_seal(&mut connection)).await
+    }
+
+    async fn seals(&self, after: u64, limit: u32) -> Result<Vec<Seal>, StoreFault> {
+        let mut connection = self.connection().await?;
+        read(ledger::seals(&mut connection, after, limit)).await
+    }
+
+    async fn add_seal(&self, seal: &Seal) -> Result<bool, StoreFault> {
+        let mut connection = self.connection().await?;
+        bounded(ledger::add_seal(&mut connection, seal)).await.map_err(|trouble| trouble.fault(&seal.number))
+    }
+
+    async fn heads_by_moment(
+        &self,
+        after: Moment,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Moment, ChainHash)>, StoreFault> {
+        let mut connection = self.connection().await?;
+        read(ledger::heads_by_moment(&mut connection, after, until, limit)).await
+    }
+
+    async fn all_entries(&self, after: (ChainId, u64), limit: u32) -> Result<Vec<(ChainId, Entry)>, StoreFault> {
+        let mut connection = self.connection().await?;
+        read(ledger::all_entries(&mut connection, after, limit)).await
+    }
+
+    async fn all_operations(&self, after: OperationId, limit: u32) -> Result<Vec<Operation>, StoreFault> {
+        let mut connection = self.connection().await?;
+        read(ledger::all_operations(&mut connection, after, limit)).await
+    }
+
+    async fn administration(&self) -> Result<(u64, ChainHash), StoreFault> {
+        self.administration_head().await
+    }
+
+    async fn hashes(&self, entries: &[(ChainId, u64)]) -> Result<Vec<Option<ChainHash>>, StoreFault> {
+        let mut connection = self.connection().await?;
+        read(ledger::hashes(&mut connection, entries)).await
+    }
+}

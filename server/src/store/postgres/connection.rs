@@ -1,0 +1,127 @@
+//! Connections to PostgreSQL: their settings, their limits, and how one is made again.
+
+use std::future::Future;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection};
+
+use super::fault::Trouble;
+
+/// The pool, for what is not begin or outcome: lists, histories, administration, sessions. Writers and lookups have connections of
+/// their own beside it ([`super::writer::WRITERS`], [`super::lookup::LANES`]).
+const POOL_CONNECTIONS_MAX: u32 = 8;
+
+/// A connection of the pool is awaited at most this long.
+const ACQUIRE_SECONDS_MAX: u64 = 3;
+
+/// A connection is awaited at most this long while it is made.
+const CONNECT_SECONDS_MAX: u64 = 3;
+
+/// The server ends a statement that runs longer, and with it the locks that it holds.
+const STATEMENT_SECONDS_MAX: u64 = 10;
+
+/// An answer is awaited two seconds longer than the server may take: past that, the network has lost it.
+pub(super) const ANSWER_MAX: Duration = Duration::from_secs(STATEMENT_SECONDS_MAX + 2);
+
+/// Reads the settings of a `postgres://` address.
+pub(super) fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
+    let options: PgConnectOptions = url.parse()?;
+    Ok(options.application_name("onceover").disable_statement_logging())
+}
+
+/// A pool over these settings; it has connected once.
+pub(super) async fn pool(options: PgConnectOptions) -> Result<PgPool, sqlx::Error> {
+    PgPoolOptions::new()
+        .max_connections(POOL_CONNECTIONS_MAX)
+        .acquire_timeout(Duration::from_secs(ACQUIRE_SECONDS_MAX))
+        .after_connect(|connection, _| Box::pin(prepare(connection)))
+        .connect_with(options)
+        .await
+}
+
+/// Sets what every connection of ours has.
+///
+/// A prepared statement is planned for each execution: a plan that is kept was made for the tables as they were then, and on a fresh
+/// install they were empty, so that it went on reading whole tables. Planning costs less than a tenth of a millisecond for a lookup,
+/// and is shared by all items of a batch.
+async fn prepare(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let milliseconds = STATEMENT_SECONDS_MAX * 1_000;
+    connection
+        .execute(
+            format!(
+                "SET plan_cache_mode = force_custom_plan; \
+                 SET statement_timeout = {milliseconds}; \
+                 SET idle_in_transaction_session_timeout = {milliseconds}; \
+                 SET default_transaction_isolation = 'read committed'"
+            )
+            .as_str(),
+        )
+        .await?;
+    Ok(())
+}
+
+/// Waits for an answer, but never for ever.
+pub(super) async fn bounded<T>(answer: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Trouble> {
+    match tokio::time::timeout(ANSWER_MAX, answer).await {
+        Ok(answer) => answer.map_err(|error| noted(&error)),
+        Err(_) => Err(Trouble::Lost),
+    }
+}
+
+/// What the error means; callers are told little, so the log says the rest.
+pub(super) fn noted(error: &sqlx::Error) -> Trouble {
+    let trouble = Trouble::of(error);
+    if trouble != Trouble::Contended {
+        tracing::warn!(%error, ?trouble, "PostgreSQL answered with an error");
+    }
+    trouble
+}
+
+/// A connection that one task keeps for itself, and makes again after it was lost.
+pub(super) struct Line {
+    options: PgConnectOptions,
+    open: Option<PgConnection>,
+}
+
+impl Line {
+    /// A line over these settings; it connects when it is first used.
+    pub(super) const fn new(options: PgConnectOptions) -> Self {
+        Self { options, open: None }
+    }
+
+    /// The connection, made now where there is none.
+    ///
+    /// # Errors
+    /// [`Trouble`] of connecting; nothing was asked of the database then.
+    pub(super) async fn connection(&mut self) -> Result<&mut PgConnection, Trouble> {
+        let connection = match self.open.take() {
+            Some(connection) => connection,
+            None => {
+                let connect = async {
+                    let mut connection = PgConnection::connect_with(&self.options).await?;
+                    prepare(&mut connection).await?;
+                    Ok(connection)
+                };
+                match tokio::time::timeout(Duration::from_secs(CONNECT_SECONDS_MAX), connect).await {
+                    Ok(connected) => connected.map_err(|error| noted(&error))?,
+                    Err(_) => return Err(Trouble::Lost),
+                }
+            }
+        };
+        Ok(self.open.insert(connection))
+    }
+
+    /// Gives the connection up: after an error that leaves its state in doubt.
+    pub(super) fn hang_up(&mut self) {
+        self.open = None;
+    }
+
+    /// Ends the connection in order.
+    pub(super) async fn close(mut self) {
+        if let Some(connection) = self.open.take() {
+            // It is going away either way.
+            let _gone = connection.close().await;
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Lists and sums: pages of operations, counts, what waits.
+//!
+//! A page is read behind a key and never counted or skipped. Names of states stand in the text of a statement, since an index that
+//! holds only some states is chosen by them.
+
+use guard::clock::Timestamp;
+use guard::operation::Operation;
+use guard::queue::{Cursor, Filter, Order, Page, PageRequest};
+use guard::refusal::StoreFault;
+use guard::state::StateName;
+use guard::summary::{UNCERTAIN_COUNTED_MAX, Waiting};
+use guard::token::Reach;
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
+use uuid::Uuid;
+
+use crate::store::row::{OperationRow, Place};
+
+/// A page of operations as one statement; none where nothing can be on it.
+pub(super) fn operations(
+    reach: &Reach,
+    filter: &Filter,
+    order: Order,
+    page: &PageRequest,
+) -> Option<QueryBuilder<'static, Postgres>> {
+    let states = match order {
+        Order::Newest => filter.states.clone(),
+        Order::LongestUncertain => {
+            let uncertain = [StateName::Unknown, StateName::Disputed];
+            let wanted = |state: &StateName| filter.states.is_empty() || filter.states.contains(state);
+            let chosen: Vec<StateName> = uncertain.into_iter().filter(wanted).collect();
+            if chosen.is_empty() {
+                return None;
+            }
+            chosen
+        }
+    };
+    let behind = page.cursor.as_ref().and_then(Cursor::read);
+    let mut query = QueryBuilder::new("");
+    match order {
+        Order::Newest => {
+            // Each state has its own stretch of the index, so each is read on its own and the newest of all are kept: the sort of a
+            // whole state is spared.
+            let branches: Vec<Option<StateName>> =
+                if states.is_empty() { vec![None] } else { states.into_iter().map(Some).collect() };
+            for (index, state) in branches.iter().enumerate() {
+                query.push(if index == 0 { "(" } else { " UNION ALL (" });
+                push_selection(&mut query, reach, filter);
+                if let Some(state) = state {
+                    query.push(format!(" AND state = '{}'", state.as_str()));
+                }
+                if let Some((_, id)) = behind {
+                    query.push(" AND id < ").push_bind(Uuid::from_u128(id));
+                }
+                query.push(" ORDER BY id DESC LIMIT ").push_bind(i64::from(page.limit) + 1).push(")");
+            }
+            if branches.len() > 1 {
+                query.push(" ORDER BY id DESC LIMIT ").push_bind(i64::from(page.limit) + 1);
+            }
+        }
+        Order::LongestUncertain => {
+            push_selection(&mut query, reach, filter);
+            query.push(" AND state IN ('unknown', 'disputed')");
+            if let [state] = states.as_slice() {
+                query.push(format!(" AND state = '{}'", state.as_str()));
+            }
+            if let Some((since, id)) = behind {
+                query.push(" AND (state_since, id) > (").push_bind(since).push(", ").push_bind(Uuid::from_u128(id));
+                query.push(")");
+            }
+            query.push(" ORDER BY state_since, id LIMIT ").push_bind(i64::from(page.limit) + 1);
+        }
+    }
+    Some(query)
+}
+
+fn push_selection(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, filter: &Filter) {
+    query.push("SELECT ").push(OperationRow::COLUMNS).push(" FROM operation WHERE true");
+    push_reach(query, reach, "operation");
+    let equal = [
+        (" AND workflow = ", &filter.workflow),
+        (" AND company = ", &filter.company),
+        (" AND source_system = ", &filter.source_system),
+        (" AND document = ", &filter.document),
+        (" AND action = ", &filter.action),
+    ];
+    for (condition, value) in equal {
+        if let Some(value) = value {
+            query.push(condition).push_bind(value.clone());
+        }
+    }
+    // An id starts with the millisecond of its creation, so that the index by id bounds a span of time too.
+    if let Some(from) = filter.from {
+        query.push(" AND created_at >= ").push_bind(from.timestamp_millis());
+        query.push(" AND id >= ").push_bind(first_id(from));
+    }
+    if let Some(to) = filter.to {
+        query.push(" AND created_at < ").push_bind(to.timestamp_millis());
+        query.push(" AND id < ").push_bind(first_id(to));
+    }
+}
+
+/// The least id that an operation of this moment can have.
+fn first_id(moment: Timestamp) -> Uuid {
+    let milliseconds = u128::from(moment.timestamp_millis().max(0).unsigned_abs()) & 0xFFFF_FFFF_FFFF;
+    Uuid::from_u128(milliseconds << 80)
+}
+
+fn push_reach(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, table: &str) {
+    for (column, names) in [("company", &reach.companies), ("workflow", &reach.workflows)] {
+        let Some(names) = names else { continue };
+        query.push(format!(" AND {table}.{column} = "));
+        match names.iter().collect::<Vec<_>>().as_slice() {
+            [name] => query.push_bind((*name).clone()),
+            names => {
+                let names: Vec<String> = names.iter().map(|name| (*name).clone()).collect();
+                query.push("ANY(").push_bind(names).push(")")
+            }
+        };
+    }
+}
+
+/// The page that the rows make: one row more than asked for says that there is a next one.
+pub(super) fn page(rows: Vec<OperationRow>, order: Order, limit: u32) -> Result<Page<Operation>, StoreFault> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let has_next = rows.len() > limit;
+    let rows = rows.into_iter().take(limit).map(Operation::try_from).collect::<Result<Vec<_>, _>>()?;
+    let next = rows.last().filter(|_| has_next).map(|last| {
+        let moment = match order {
+            Order::Newest => last.created_at,
+            Order::LongestUncertain => since(last),
+        };
+        Cursor::behind(moment, last.id.as_u128())
+    });
+    Ok(Page { rows, next })
+}
+
+/// Since when an uncertain operation is so.
+fn since(operation: &Operation) -> Timestamp {
+    use guard::state::State;
+    match &operation.state {
+        State::Unknown { since, .. } | State::Disputed { since, .. } => *since,
+        State::AwaitingApproval
+        | State::Rejected { .. }
+        | State::Acquired { .. }
+        | State::Sending { .. }
+        | State::Released { .. }
+        | State::Failed { .. }
+        | State::Confirmed { .. } => operation.created_at,
+    }
+}
+
+/// The counts of hours within reach, summed over the slots of writers.
+pub(super) fn counts(reach: &Reach, from: Timestamp, to: Timestamp) -> QueryBuilder<'static, Postgres> {
+    let mut query = QueryBuilder::new(
+        "SELECT workflow, company, counted, hour, currency, sum(number)::bigint AS number, \
+         greatest(least(sum(ten_thousandths), 9223372036854775807), -9223372036854775807)::bigint AS ten_thousandths \
+         FROM count WHERE hour >= ",
+    );
+    query.push_bind(from.timestamp_millis()).push(" AND hour < ").push_bind(to.timestamp_millis());
+    push_reach(&mut query, reach, "count");
+    query.push(
+        " GROUP BY hour, workflow, company, counted, currency \
+         ORDER BY hour, workflow COLLATE \"C\", company COLLATE \"C\", counted COLLATE \"C\", currency COLLATE \"C\"",
+    );
+    query
+}
+
+/// The sums of one currency, and how many there are of everything that is uncertain.
+#[derive(FromRow)]
+struct AtRisk {
+    number: i64,
+    oldest_since: Option<i64>,
+    currency: Option<String>,
+    amount: Option<String>,
+}
+
+/// What waits for a person within reach.
+pub(super) async fn waiting(connection: &mut PgConnection, reach: &Reach) -> Result<Waiting, super::ReadError> {
+    let bound = i64::from(UNCERTAIN_COUNTED_MAX);
+    let mut uncertain = QueryBuilder::new(
+        "SELECT count(*) AS number, min(state_since) AS oldest_since, currency, sum(amount::numeric)::text AS amount FROM ( \
+         SELECT state_since, currency, amount FROM operation WHERE state IN ('unknown', 'disputed')",
+    );
+    push_reach(&mut uncertain, reach, "operation");
+    uncertain.push(" ORDER BY state_since, id LIMIT ").push_bind(bound);
+    uncertain.push(") AS uncertain GROUP BY currency ORDER BY currency COLLATE \"C\"");
+    let rows: Vec<AtRisk> = uncertain.build_query_as().fetch_all(&mut *connection).await?;
+
+    let mut open = QueryBuilder::new("SELECT count(*) FROM ( SELECT FROM conflict");
+    if reach.companies.is_some() || reach.workflows.is_some() {
+        open.push(" JOIN operation ON operation.id = conflict.operation");
+    }
+    open.push(" WHERE conflict.is_open");
+    push_reach(&mut open, reach, "operation");
+    open.push(" LIMIT ").push_bind(bound).push(") AS open");
+    let open: i64 = open.build_query_scalar().fetch_one(&mut *connection).await?;
+
+    let place = Place::new("operation", &"uncertain");
+    let mut waiting = Waiting { open_conflicts: place.number("is_open", open)?, ..Waiting::default() };
+    let mut number = 0;
+    let mut oldest = None::<i64>;
+    for row in rows {
+        number += row.number;
+        oldest = oldest.into_iter().chain(row.oldest_since).min();
+        if let (Some(amount), Some(currency)) = (row.amount, row.currency) {
+            waiting.at_risk.push(guard::money::Money { amount: place.read("amount", amount.parse())?, currency });
+        }
+    }
+    waiting.uncertain = place.number("state_since", number)?;
+    waiting.oldest_since = oldest.map(|oldest| place.moment("state_since", oldest)).transpose()?;
+    Ok(waiting)
+}
+
+/// Reads rows into what they mean.
+pub(super) fn all<R, T>(rows: &[PgRow]) -> Result<Vec<T>, super::ReadError>
+where
+    R: for<'r> FromRow<'r, PgRow>,
+    T: TryFrom<R, Error = StoreFault>,
+{
+    rows.iter().map(|row| Ok(T::try_from(R::from_row(row)?)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone as _;
+    use guard::id::OperationId;
+
+    use super::*;
+
+    #[test]
+    fn the_first_id_of_a_moment_is_before_every_id_of_it_and_behind_the_moment_before() {
+        let moment = chrono::Utc.timestamp_millis_opt(1_700_000_000_123).unwrap();
+        let before = moment - chrono::TimeDelta::milliseconds(1);
+        let id = |moment, random| Uuid::from_u128(OperationId::new(moment, [random; 16]).as_u128());
+        assert!(first_id(moment) <= id(moment, 0));
+        assert!(first_id(moment) > id(before, 0xFF));
+    }
+}
