@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
+use super::desk::HISTORY_ROWS_MAX;
 use super::grant::{Granted, actor, proceed};
 use super::report::check_length;
 use super::{Guard, TRIES_MAX, Transition, contended, integer, require, text};
 use crate::conflict::Conflict;
 use crate::decision::{Asker, Decision, DecisionName, Verdict, decide};
-use crate::diff::{CHANGES_LISTED_MAX, changes};
+use crate::diff::{CHANGES_LISTED_MAX, Change, changes};
 use crate::fingerprint::Fingerprint;
 use crate::id::ConflictId;
 use crate::key::{OperationKey, REVISION_MAX};
@@ -74,7 +75,7 @@ impl Guard {
             let asker = Asker { token: token.id, begin_id: request.begin_id.as_deref() };
             match decide(&operation, &received, asker, self.now()) {
                 Verdict::Conflict => {
-                    if let Some(decision) = self.open_conflict(token, request, operation, received).await? {
+                    if let Some(decision) = self.open_conflict(token, request, operation, received, &workflow).await? {
                         return Ok(decision);
                     }
                 }
@@ -248,6 +249,7 @@ impl Guard {
         request: &BeginRequest,
         operation: Operation,
         received: Fingerprint,
+        workflow: &VersionedWorkflow,
     ) -> Result<Option<Decision>, Refusal> {
         if let Some(conflict) = self.inner.store.conflict(operation.id, &received).await? {
             return Ok(Some(Decision::Conflict { operation, conflict, is_new: false }));
@@ -259,6 +261,10 @@ impl Guard {
             held.map(|held| changes(&held, &request.payload, volatile.as_deref().unwrap_or(&[]))).unwrap_or_default();
         let changes_total = u32::try_from(found.len()).unwrap_or(u32::MAX);
         found.truncate(CHANGES_LISTED_MAX);
+        if let Some(known) = self.conflict_in_same_places(&operation, workflow, &found, changes_total).await? {
+            let conflict = Conflict { changes: found, ..known };
+            return Ok(Some(Decision::Conflict { operation, conflict, is_new: false }));
+        }
         let conflict = Conflict {
             id: ConflictId::new(at, self.inner.entropy.bytes()),
             operation: operation.id,
@@ -286,6 +292,29 @@ impl Guard {
             Replaced::Replaced => Some(Decision::Conflict { operation, conflict, is_new: true }),
             Replaced::Stale => None,
         })
+    }
+
+    /// The open conflict whose payload differs in exactly these places. A job that runs every hour and writes the hour into its
+    /// payload makes one conflict, not one for each hour; but every other amount of money is a conflict of its own.
+    async fn conflict_in_same_places(
+        &self,
+        operation: &Operation,
+        workflow: &VersionedWorkflow,
+        found: &[Change],
+        changes_total: u32,
+    ) -> Result<Option<Conflict>, Refusal> {
+        let money = [&workflow.workflow.amount, &workflow.workflow.currency];
+        let is_money = |change: &Change| {
+            money.into_iter().flatten().any(|place| place.covers(&change.path) || change.path.covers(place))
+        };
+        if found.is_empty() || operation.open_conflicts == 0 || found.iter().any(is_money) {
+            return Ok(None);
+        }
+        let known = self.inner.store.conflicts(operation.id, HISTORY_ROWS_MAX).await?;
+        Ok(known.into_iter().filter(|known| known.is_open && known.changes_total == changes_total).find(|known| {
+            let places = known.changes.iter().map(|change| (&change.path, change.kind));
+            places.eq(found.iter().map(|change| (&change.path, change.kind)))
+        }))
     }
 
     async fn decide_on_missing_revision(&self, key: &OperationKey) -> Result<Decision, Refusal> {
