@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use axum::response::{IntoResponse, Response};
+use guard::decision::Decision;
 use utoipa::ToSchema;
 
 use super::answer::{DecisionProblem, Done, Granted, answer};
@@ -114,7 +115,7 @@ pub async fn begin(
         Err(problem) => problem.into_response(),
     };
     let headers = response.headers_mut();
-    if let Some(operation) = decision.operation() {
+    if let Decision::Proceed { operation, .. } = &decision {
         headers.extend(
             HeaderValue::try_from(format!("/api/v1/operations/{}", operation.id)).ok().map(|to| (LOCATION, to)),
         );

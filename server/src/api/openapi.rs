@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use axum::response::Response;
 use guard::event::REPORT_TEXT_CHARACTERS_MAX;
 use guard::key::KEY_PART_CHARACTERS_MAX;
+use guard::service::LABEL_CHARACTERS_MAX;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Content, Object, ObjectBuilder, Ref, RefOr, ResponseBuilder, Type};
 use utoipa::{IntoParams, OpenApi};
 
-use super::request::FREE_TEXT_CHARACTERS_MAX;
 use super::view::{json_text, state_name};
 use crate::problem::ProblemDocument;
 
@@ -153,7 +153,7 @@ pub fn key_part() -> Object {
 
 /// The schema of a text for the trail.
 pub fn free_text() -> Object {
-    text(FREE_TEXT_PATTERN, 0, FREE_TEXT_CHARACTERS_MAX)
+    text(FREE_TEXT_PATTERN, 0, LABEL_CHARACTERS_MAX)
 }
 
 /// The schema of a reference or a reason.

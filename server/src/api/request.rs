@@ -12,9 +12,6 @@ use guard::service::BeginRequest;
 use crate::body::Fields;
 use crate::problem::{Code, Problem};
 
-/// `worker`, `delivery_id` and `begin_id` have at most this many characters.
-pub const FREE_TEXT_CHARACTERS_MAX: usize = 500;
-
 /// The members of a begin.
 const BEGIN_MEMBERS: [&str; 11] = [
     "workflow",
@@ -86,9 +83,6 @@ fn payload(content: Json) -> Result<Payload, Problem> {
 /// A text for the trail; an empty one is none.
 fn free_text(fields: &mut Fields, name: &str) -> Result<Option<String>, Problem> {
     let Some(text) = fields.text(name)?.filter(|text| !text.is_empty()) else { return Ok(None) };
-    if text.chars().count() > FREE_TEXT_CHARACTERS_MAX {
-        return Err(Problem::field(name, format!("has over {FREE_TEXT_CHARACTERS_MAX} characters")));
-    }
     if let Some(control) = text.chars().find(|character| character.is_control()) {
         return Err(Problem::field(name, format!("contains the control character U+{:04X}", u32::from(control))));
     }
