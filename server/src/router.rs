@@ -34,6 +34,7 @@ pub fn router(server: Server, gate: &Gate) -> Router {
         .route("/problems/{code}", get(explain))
         // What the API does not have is a problem document, not a page.
         .route("/api", any(nothing_here))
+        .route("/api/", any(nothing_here))
         .route("/api/{*rest}", any(nothing_here))
         // A method that a path does not take is a problem document too; axum adds `Allow`.
         .method_not_allowed_fallback(wrong_method)

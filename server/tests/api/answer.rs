@@ -62,7 +62,11 @@ impl Answer {
 
     fn expect(&self, status: u16, decision: &str, next: &str) -> Value {
         let body = self.json();
-        assert_eq!((self.status, &body["decision"], &body["next"]), (status, &decision.into(), &next.into()), "{self:?}");
+        assert_eq!(
+            (self.status, &body["decision"], &body["next"]),
+            (status, &decision.into(), &next.into()),
+            "{self:?}"
+        );
         body
     }
 

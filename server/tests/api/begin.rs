@@ -89,7 +89,10 @@ async fn a_proven_failure_may_be_begun_again(fresh: Fresh) {
     let second = billing.begin("INV-001", PAYLOAD).await.expect_proceed();
     assert_eq!((second.attempt, &second.id), (2, &first.id));
     assert_ne!(second.lease_token, first.lease_token);
-    assert_eq!(second.idempotency_key, first.idempotency_key, "a destination that remembers it refuses a second record");
+    assert_eq!(
+        second.idempotency_key, first.idempotency_key,
+        "a destination that remembers it refuses a second record"
+    );
     desk.close().await;
 }
 
@@ -168,7 +171,8 @@ async fn a_mistyped_member_is_refused_before_it_changes_the_meaning(fresh: Fresh
 async fn an_unknown_workflow_lists_those_that_there_are(fresh: Fresh) {
     let desk = Desk::over(fresh).await;
     let billing = desk.worker("billing").await;
-    let problem = billing.in_workflow("hand-off").begin("INV-001", PAYLOAD).await.expect_problem(404, "unknown_workflow");
+    let problem =
+        billing.in_workflow("hand-off").begin("INV-001", PAYLOAD).await.expect_problem(404, "unknown_workflow");
     assert_eq!(problem["workflows"], serde_json::json!(["handoff", "two-step", "volatile"]));
     desk.close().await;
 }

@@ -60,16 +60,23 @@ async fn a_conflict_gives_nothing_of_the_result_away(fresh: Fresh) {
 async fn the_same_wrong_payload_is_one_conflict(fresh: Fresh) {
     let desk = Desk::over(fresh).await;
     let billing = desk.worker("billing").await;
-    let grant = billing.begin("INV-001", r#"{"amount":"100"}"#).await.expect_proceed();
-    let wrong = billing.begin("INV-001", r#"{"amount":"999"}"#);
-    let first = wrong.clone().await.expect_conflict();
+    let invoice = |total: &str, memo: &str| {
+        billing.begin("INV-001", &format!(r#"{{"total":"{total}","currency":"EUR","memo":"{memo}"}}"#))
+    };
+    let grant = invoice("100", "a").await.expect_proceed();
+    let first = invoice("999", "a").await.expect_conflict();
     for _ in 0..5 {
-        assert_eq!(wrong.clone().await.expect_conflict()["id"], first["id"]);
+        assert_eq!(invoice("999", "a").await.expect_conflict()["id"], first["id"]);
     }
-    let other = billing.begin("INV-001", r#"{"amount":"998"}"#).await.expect_conflict();
-    assert_ne!(other["id"], first["id"]);
-    assert_eq!(billing.read(&grant.id).await["open_conflicts"], 2);
-    assert_eq!(billing.event_kinds(&grant.id).await, ["begun", "conflict_opened", "conflict_opened"]);
+    let other_money = invoice("998", "a").await.expect_conflict();
+    assert_ne!(other_money["id"], first["id"], "every other amount is a conflict of its own");
+    let other_place = invoice("100", "b").await.expect_conflict();
+    let same_place = invoice("100", "c").await.expect_conflict();
+    assert_eq!(other_place["id"], same_place["id"], "the same fault, with another value each time");
+    assert_eq!(same_place["changes"][0]["received"], "c", "each is told its own difference");
+    assert_eq!(billing.read(&grant.id).await["open_conflicts"], 3);
+    let opened = "conflict_opened";
+    assert_eq!(billing.event_kinds(&grant.id).await, ["begun", opened, opened, opened]);
     billing.confirm(&grant, "task-1").await.expect_state("confirmed");
     desk.close().await;
 }

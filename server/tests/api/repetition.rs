@@ -96,8 +96,8 @@ async fn an_hourly_subscription_makes_one_invoice(fresh: Fresh) {
     let undeclared = billing.begin(month, &invoice(0)).await.expect_proceed();
     billing.confirm(&undeclared, "invoice-2").await;
     let conflict = billing.begin(month, &invoice(1)).await.expect_conflict();
-    for _ in 2..24 {
-        assert_eq!(billing.begin(month, &invoice(1)).await.expect_conflict()["id"], conflict["id"]);
+    for hour in 2..24 {
+        assert_eq!(billing.begin(month, &invoice(hour)).await.expect_conflict()["id"], conflict["id"]);
     }
     assert_eq!(billing.read(&undeclared.id).await["open_conflicts"], 1);
     desk.close().await;

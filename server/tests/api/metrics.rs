@@ -1,0 +1,115 @@
+//! The metrics, the health of the server, and its version.
+
+use std::collections::HashSet;
+
+use guard::token::{Reach, Scope};
+
+use crate::answer::Answer;
+use crate::desk::Desk;
+use crate::support::{Fresh, eventually, on_both};
+
+const PAYLOAD: &str = r#"{"total":"118.00","currency":"EUR"}"#;
+
+on_both!(
+    names_with_quotes_do_not_break_the_scrape,
+    what_was_prevented_is_counted_in_every_process,
+    metrics_may_be_open,
+    a_server_whose_store_is_gone_lives_and_is_not_ready,
+);
+
+/// Case C45.
+async fn names_with_quotes_do_not_break_the_scrape(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    let company = r#""ACME 14\" \\ é""#;
+    worker.begin("DOC-1", PAYLOAD).with("company", company).await.expect_proceed();
+    worker.begin("DOC-1", PAYLOAD).with("company", r#""line\nbreak""#).await.expect_invalid("company");
+    worker.begin("DOC-1", PAYLOAD).with("source_system", r#""x\r\ny""#).await.expect_invalid("source_system");
+    let answer = worker.get("/metrics").await;
+    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let text = &answer.text;
+    let line = r#"onceover_decisions_total{workflow="handoff",company="ACME 14\" \\ é",decision="proceed"} 1"#;
+    assert!(text.lines().any(|found| found == line), "{text}");
+    assert!(text.ends_with('\n') && !text.contains('\r'), "{text}");
+    assert!(!text.contains("DOC-1"), "documents are no labels");
+    let (mut series, mut heads) = (HashSet::new(), HashSet::new());
+    for line in text.lines() {
+        match line.strip_prefix("# ") {
+            Some(head) => {
+                let kind_and_name: Vec<&str> = head.splitn(3, ' ').take(2).collect();
+                assert!(heads.insert(kind_and_name), "one HELP and one TYPE: {line}");
+            }
+            None => {
+                let (name, value) = line.rsplit_once(' ').unwrap();
+                assert!(value.parse::<f64>().is_ok(), "{line}");
+                assert!(series.insert(name), "no series stands twice: {line}");
+            }
+        }
+    }
+    desk.close().await;
+}
+
+async fn what_was_prevented_is_counted_in_every_process(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    let grant = worker.begin("INV-001", PAYLOAD).await.expect_proceed();
+    worker.begin("INV-001", PAYLOAD).await.expect_in_progress();
+    worker.confirm(&grant, "task-1").await;
+    worker.begin("INV-001", PAYLOAD).await.expect_replay();
+    worker.begin("INV-001", PAYLOAD).await.expect_replay();
+    worker.begin("INV-001", r#"{"total":"1.00","currency":"EUR"}"#).await.expect_conflict();
+    let unsure = worker.begin("INV-002", PAYLOAD).await.expect_proceed();
+    worker.lose_track(&unsure, "no answer").await;
+    let expected = [
+        r#"onceover_decisions_total{workflow="handoff",company="ACME",decision="proceed"} 2"#,
+        r#"onceover_decisions_total{workflow="handoff",company="ACME",decision="replay"} 2"#,
+        r#"onceover_decisions_total{workflow="handoff",company="ACME",decision="in_progress"} 1"#,
+        r#"onceover_decisions_total{workflow="handoff",company="ACME",decision="conflict"} 1"#,
+        r#"onceover_states_entered_total{workflow="handoff",company="ACME",state="confirmed"} 1"#,
+        r#"onceover_states_entered_total{workflow="handoff",company="ACME",state="unknown"} 1"#,
+        r#"onceover_duplicates_prevented_total{workflow="handoff",company="ACME"} 3"#,
+        "onceover_uncertain_operations 1",
+        "onceover_open_conflicts 1",
+    ];
+    let holds = async |worker: &crate::desk::Worker| {
+        let text = worker.get("/metrics").await.text;
+        expected.iter().all(|line| text.lines().any(|found| found == *line))
+    };
+    eventually("everything is counted", async || holds(&worker).await).await;
+    assert_eq!(worker.read(&grant.id).await["duplicates_prevented"], 3);
+    let second = desk.second().await;
+    assert!(holds(&second.worker(&worker)).await, "another process, or this one after a restart, says the same");
+    desk.pass(5 * 3_600);
+    assert!(holds(&worker).await, "hours that are over still count");
+    assert!(holds(&worker).await);
+    second.server.database.close().await;
+    desk.close().await;
+}
+
+async fn metrics_may_be_open(fresh: Fresh) {
+    let desk = Desk::with(fresh, |settings| settings.metrics_open = true).await;
+    let answer = desk.stranger().get("/metrics").await;
+    assert!(answer.text.contains("onceover_build_info{version=\""), "{answer:?}");
+    let reader = desk.worker_within("reader", Reach::EVERYTHING, &[Scope::OperationsRead]).await;
+    assert_eq!(reader.get("/metrics").await.status, 200);
+    desk.close().await;
+}
+
+async fn a_server_whose_store_is_gone_lives_and_is_not_ready(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    worker.begin("INV-001", PAYLOAD).await.expect_proceed();
+    assert_eq!(worker.get("/readyz").await.status, 200);
+    assert_eq!(worker.get("/version").await.json()["version"], env!("CARGO_PKG_VERSION"));
+    desk.lose_the_store().await;
+    let raw = async |path: &str| Answer::raw(worker.request(reqwest::Method::GET, path).send().await.unwrap()).await;
+    raw("/readyz").await.expect_problem(503, "store_unavailable");
+    assert_eq!(raw("/healthz").await.status, 200);
+    let begin = worker.begin("INV-002", PAYLOAD);
+    let request = worker.request(reqwest::Method::POST, "/api/v1/operations");
+    let request = request.header("content-type", "application/json").body(begin.body());
+    let refused = Answer::raw(request.send().await.unwrap()).await;
+    refused.expect_problem(503, "store_unavailable");
+    assert!(refused.header("retry-after").is_some());
+    desk.close().await;
+}
