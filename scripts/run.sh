@@ -7,6 +7,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh build
+# The first thing that cargo compiles is the build itself, and it does so in silence.
+echo "building: minutes the first time, seconds later" >&2
 cargo xtask build
 
 # What is inside is nobody else's to read.

@@ -10,6 +10,8 @@ cd "$(dirname "$0")/.."
 
 # The version that `make test` checks licences, bans and sources with.
 CARGO_DENY_VERSION=0.20.2
+# The oldest that Playwright runs on.
+NODE_MAJOR=20
 TOOLS="$PWD/target/tools"
 
 say() { printf '%s\n' "setup: $*" >&2; }
@@ -64,8 +66,11 @@ browser() {
     if [ -z "${ONCEOVER_CHROMIUM:-}" ] && ! has chromium && ! has chromium-browser && ! has google-chrome; then
         install_package Chromium chromium
     fi
-    if ! has npm; then
-        install_package Node.js nodejs npm
+    has npm || install_package Node.js nodejs npm
+    node_major=$(node --print 'process.versions.node.split(".")[0]')
+    if [ "$node_major" -lt "$NODE_MAJOR" ]; then
+        say "the browser tests need Node.js $NODE_MAJOR or newer; this one is $(node --version)"
+        exit 1
     fi
     # npm writes this file last; where it is as new as the lock file, nothing is missing.
     if [ ! -f end2end/node_modules/.package-lock.json ] ||

@@ -6,6 +6,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# A browser that hangs must not hold the run.
+BROWSER_TESTS_SECONDS=900
+
 began=$(date +%s)
 
 # stage NAME COMMAND…
@@ -53,7 +56,7 @@ browser_tests() {
     ?*) ONCEOVER_BINARY="$PWD/$CARGO_TARGET_DIR/release/onceover" ;;
     esac
     export ONCEOVER_BINARY
-    npm --prefix end2end test
+    timeout "$BROWSER_TESTS_SECONDS" npm --prefix end2end test
 }
 
 stage "set up" scripts/setup.sh test
