@@ -1,7 +1,7 @@
 # What people type. The work is done by scripts/ and by `cargo xtask`.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test soak site format
+.PHONY: help run test soak bench site format
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -15,6 +15,10 @@ test: ## everything that must hold before a change lands
 soak: ## the Rust tests with long rounds (ONCEOVER_SOAK=1)
 	@scripts/setup.sh test
 	@ONCEOVER_SOAK=1 scripts/with-postgres.sh cargo test --workspace --locked
+
+bench: ## Onceover beside bare SQLite, pgbench and an empty handler, in one run
+	@scripts/setup.sh test
+	@scripts/bench.sh
 
 site: ## what the browser loads, into target/site
 	@scripts/setup.sh build

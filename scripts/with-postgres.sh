@@ -6,6 +6,7 @@
 #
 #   ONCEOVER_TEST_POSTGRES      already set: that server is used and none is started
 #   ONCEOVER_POSTGRES_OPTIONS   options of the server (default: no fsync, since nothing here outlives the machine)
+#   ONCEOVER_POSTGRES_PRELOAD   a library that is preloaded into the server
 set -eu
 
 if [ -n "${ONCEOVER_TEST_POSTGRES:-}" ]; then
@@ -60,7 +61,7 @@ printf '%s\n' "$password" >"$home/password"
 # Between finding a free port and taking it somebody else may take it.
 for attempt in 1 2 3 4 5; do
     port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
-    if (cd "$home" && $as_user "$bin/pg_ctl" --pgdata="$home/data" --log="$home/data/server.log" --silent --wait start \
+    if (cd "$home" && $as_user env LD_PRELOAD="${ONCEOVER_POSTGRES_PRELOAD:-}" "$bin/pg_ctl" --pgdata="$home/data" --log="$home/data/server.log" --silent --wait start \
         --options="-c listen_addresses=127.0.0.1 -c port=$port -c unix_socket_directories=$home \
         -c max_connections=$MAX_CONNECTIONS ${ONCEOVER_POSTGRES_OPTIONS:--c fsync=off}"); then
         break
