@@ -5,8 +5,8 @@ use crate::diff::Change;
 use crate::fingerprint::Fingerprint;
 use crate::id::{ConflictId, OperationId};
 
-/// A conflict. The same wrong payload again raises `hits`, and so does one that differs in the same places, unless money is among
-/// them; any other wrong payload is another conflict.
+/// A conflict. The same wrong payload again raises `hits`, and so does one that differs from it only in moments, at the same places;
+/// any other wrong payload is another conflict.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Conflict {
     /// Its id.

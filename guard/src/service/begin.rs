@@ -13,6 +13,7 @@ use crate::decision::{Asker, Decision, DecisionName, Verdict, decide};
 use crate::diff::{CHANGES_LISTED_MAX, Change, changes};
 use crate::fingerprint::Fingerprint;
 use crate::id::ConflictId;
+use crate::json::Json;
 use crate::key::{OperationKey, REVISION_MAX};
 use crate::operation::Operation;
 use crate::payload::Payload;
@@ -75,7 +76,7 @@ impl Guard {
             let asker = Asker { token: token.id, begin_id: request.begin_id.as_deref() };
             match decide(&operation, &received, asker, self.now()) {
                 Verdict::Conflict => {
-                    if let Some(decision) = self.open_conflict(token, request, operation, received, &workflow).await? {
+                    if let Some(decision) = self.open_conflict(token, request, operation, received).await? {
                         return Ok(decision);
                     }
                 }
@@ -249,7 +250,6 @@ impl Guard {
         request: &BeginRequest,
         operation: Operation,
         received: Fingerprint,
-        workflow: &VersionedWorkflow,
     ) -> Result<Option<Decision>, Refusal> {
         if let Some(conflict) = self.inner.store.conflict(operation.id, &received).await? {
             return Ok(Some(Decision::Conflict { operation, conflict, is_new: false }));
@@ -261,7 +261,7 @@ impl Guard {
             held.map(|held| changes(&held, &request.payload, volatile.as_deref().unwrap_or(&[]))).unwrap_or_default();
         let changes_total = u32::try_from(found.len()).unwrap_or(u32::MAX);
         found.truncate(CHANGES_LISTED_MAX);
-        if let Some(known) = self.conflict_in_same_places(&operation, workflow, &found, changes_total).await? {
+        if let Some(known) = self.conflict_in_same_places(&operation, &found, changes_total).await? {
             let conflict = Conflict { changes: found, ..known };
             return Ok(Some(Decision::Conflict { operation, conflict, is_new: false }));
         }
@@ -294,26 +294,22 @@ impl Guard {
         })
     }
 
-    /// The open conflict whose payload differs in exactly these places. A job that runs every hour and writes the hour into its
-    /// payload makes one conflict, not one for each hour; but every other amount of money is a conflict of its own.
+    /// The open conflict whose payload differs in exactly these places, where all of them are moments: a job that runs every hour
+    /// and writes the hour into its payload makes one conflict, not one for each hour. Any other wrong payload is a conflict of
+    /// its own.
     async fn conflict_in_same_places(
         &self,
         operation: &Operation,
-        workflow: &VersionedWorkflow,
         found: &[Change],
         changes_total: u32,
     ) -> Result<Option<Conflict>, Refusal> {
-        let money = [&workflow.workflow.amount, &workflow.workflow.currency];
-        let is_money = |change: &Change| {
-            money.into_iter().flatten().any(|place| place.covers(&change.path) || change.path.covers(place))
-        };
-        if found.is_empty() || operation.open_conflicts == 0 || found.iter().any(is_money) {
+        if found.is_empty() || operation.open_conflicts == 0 || !found.iter().all(only_the_moment_differs) {
             return Ok(None);
         }
         let known = self.inner.store.conflicts(operation.id, HISTORY_ROWS_MAX).await?;
         Ok(known.into_iter().filter(|known| known.is_open && known.changes_total == changes_total).find(|known| {
-            let places = known.changes.iter().map(|change| (&change.path, change.kind));
-            places.eq(found.iter().map(|change| (&change.path, change.kind)))
+            let places = known.changes.iter().map(|change| &change.path);
+            known.changes.iter().all(only_the_moment_differs) && places.eq(found.iter().map(|change| &change.path))
         }))
     }
 
@@ -334,5 +330,36 @@ impl Guard {
             newest = self.inner.store.operation(next).await?.ok_or_else(|| Refusal::not_found("newer revision"))?;
         }
         Ok(newest)
+    }
+}
+
+/// Whether a place holds one moment in the approved payload and another in the received one.
+fn only_the_moment_differs(change: &Change) -> bool {
+    let is_moment = |value: &Option<Json>| value.as_ref().and_then(Json::as_str).is_some_and(is_moment);
+    is_moment(&change.approved) && is_moment(&change.received)
+}
+
+/// Whether the text is a date with a time of day (RFC 3339, or with a blank between the two). A date alone is none: it may be the
+/// date of a voucher.
+fn is_moment(text: &str) -> bool {
+    let digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    let Some((date, time)) = text.split_once(['T', 't', ' ']) else { return false };
+    let parts: Vec<&str> = date.split('-').collect();
+    let is_date = matches!(parts[..], [year, month, day] if digits(year, 4) && digits(month, 2) && digits(day, 2));
+    is_date && time.get(..2).is_some_and(|hour| digits(hour, 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_has_a_time_of_day() {
+        for moment in ["2026-04-01T07:00:00Z", "2026-04-01 07:00", "2026-04-01T07:00:00.123+05:30"] {
+            assert!(is_moment(moment), "{moment}");
+        }
+        for other in ["2026-04-01", "20260401", "07:00", "C-77 07", "2026-04-01T", "2026-04-01 due", "12.50"] {
+            assert!(!is_moment(other), "{other}");
+        }
     }
 }

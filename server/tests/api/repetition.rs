@@ -97,7 +97,10 @@ async fn an_hourly_subscription_makes_one_invoice(fresh: Fresh) {
     billing.confirm(&undeclared, "invoice-2").await;
     let conflict = billing.begin(month, &invoice(1)).await.expect_conflict();
     for hour in 2..24 {
-        assert_eq!(billing.begin(month, &invoice(hour)).await.expect_conflict()["id"], conflict["id"]);
+        let again = billing.begin(month, &invoice(hour)).await.expect_conflict();
+        assert_eq!(again["id"], conflict["id"]);
+        let received = format!("2026-04-01T{hour:02}:00:00Z");
+        assert_eq!(again["changes"][0]["received"], received, "each is told its own difference");
     }
     assert_eq!(billing.read(&undeclared.id).await["open_conflicts"], 1);
     desk.close().await;
