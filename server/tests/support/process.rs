@@ -127,7 +127,7 @@ pub fn end(mut command: Command, input: &str) -> Ended {
 /// A running server; killed when it is dropped.
 pub struct Serving {
     child: Child,
-    /// `http://127.0.0.1:PORT`.
+    /// Where it listens: `http://ADDRESS:PORT`.
     pub url: String,
     /// What it printed on standard output until it served.
     pub greeting: String,
@@ -158,8 +158,9 @@ impl Serving {
             let _code = child.wait();
             panic!("the server did not start: {}", log.lock().unwrap());
         };
-        let address = greeting.split_whitespace().find(|word| word.starts_with("http://127.0.0.1:"));
-        let url = address.unwrap_or_else(|| panic!("no address in {greeting:?}")).to_owned();
+        let listens = greeting.split_once(" listens on ").map(|(_, address)| format!("http://{address}"));
+        let is_at = || greeting.split_whitespace().find(|word| word.starts_with("http://")).map(ToOwned::to_owned);
+        let url = listens.or_else(is_at).unwrap_or_else(|| panic!("no address in {greeting:?}"));
         let mut greeting = greeting;
         // The link of the first start follows in the same write, where there is one.
         while let Ok(line) = lines.recv_timeout(Duration::from_millis(50)) {
