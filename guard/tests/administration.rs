@@ -208,25 +208,29 @@ async fn definitions_are_applied_as_a_whole() {
 
 #[tokio::test]
 async fn two_that_apply_at_once_never_share_a_version() {
-    let world = World::with(vec![handoff()]).await;
-    let other = world.another_process().await;
     let with_lease = |seconds: u32| Definitions {
         workflows: vec![Workflow { lease_seconds: seconds, ..handoff() }],
         destinations: Vec::new(),
     };
-    let theirs = with_lease(30);
-    world.memory.disturb(
-        1,
-        Fault::meanwhile(async move {
+    for is_before_the_write in [false, true] {
+        let world = World::with(vec![handoff()]).await;
+        let (other, theirs) = (world.another_process().await, with_lease(30));
+        let first = async move {
             other.apply(&theirs, &Actor::CommandLine).await.unwrap();
-        }),
-    );
-    world.guard.apply(&with_lease(90), &Actor::CommandLine).await.unwrap();
-    let held = Arc::clone(&world.guard.catalogue().workflows["handoff"]);
-    assert_eq!((held.version, held.workflow.lease_seconds), (3, 90), "on top of the one that was first");
-    let versions: Vec<String> =
-        chain(&world).await.iter().filter_map(|entry| entry.detail.member("version").map(Json::to_string)).collect();
-    assert_eq!(versions, ["1", "2", "3"]);
+        };
+        if is_before_the_write {
+            world.memory.disturb(1, Fault::meanwhile(first));
+        } else {
+            world.memory.before_head(first);
+        }
+        world.guard.apply(&with_lease(90), &Actor::CommandLine).await.unwrap();
+        let held = Arc::clone(&world.guard.catalogue().workflows["handoff"]);
+        assert_eq!((held.version, held.workflow.lease_seconds), (3, 90), "on top of the one that was first");
+        let entries = chain(&world).await;
+        let versions: Vec<String> =
+            entries.iter().filter_map(|entry| entry.detail.member("version").map(Json::to_string)).collect();
+        assert_eq!(versions, ["1", "2", "3"]);
+    }
 }
 
 #[tokio::test]

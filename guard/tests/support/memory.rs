@@ -55,6 +55,8 @@ pub struct Memory {
     tables: Mutex<Tables>,
     /// The faults of the writes to come; `None` is a write that goes well.
     faults: Mutex<VecDeque<Option<Fault>>>,
+    /// What happens before the head of the administration's chain is read next.
+    before_head: Mutex<Option<Move>>,
 }
 
 #[derive(Clone, Default)]
@@ -90,6 +92,11 @@ impl Memory {
             faults.push_back(None);
         }
         faults[nth - 1] = Some(fault);
+    }
+
+    /// Lets something happen right before the head of the administration's chain is read.
+    pub fn before_head(&self, happens: impl Future<Output = ()> + Send + 'static) {
+        *self.before_head.lock().unwrap() = Some(Box::pin(happens));
     }
 
     pub fn trail(&self, id: OperationId) -> Vec<Entry> {
@@ -486,6 +493,10 @@ impl Registry for Memory {
     }
 
     async fn administration_head(&self) -> Result<(u64, ChainHash), StoreFault> {
+        let happens = self.before_head.lock().unwrap().take();
+        if let Some(happens) = happens {
+            happens.await;
+        }
         let tables = self.tables();
         Ok(tables.administration.last().map_or((0, ChainHash::START), |entry| (entry.sequence, entry.hash)))
     }
