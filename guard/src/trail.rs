@@ -28,7 +28,8 @@ pub enum EntryKind {
     Expired,
     /// A worker reported an outcome, and it counts.
     Reported,
-    /// A worker reported an outcome that disagrees with what is held, or comes from an earlier attempt; it is kept as evidence.
+    /// A worker reported an outcome that moves nothing: it disagrees with what is held, comes from an earlier attempt, or says what is
+    /// known already; it is kept as evidence.
     ReportKept,
     /// Another payload came under the same key.
     ConflictOpened,

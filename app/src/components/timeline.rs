@@ -92,14 +92,20 @@ fn of_entry(entry: &Entry) -> Happening {
                 "unknown" => "doubt",
                 _ => "bad",
             };
-            (format!("Attempt {attempt} was reported {outcome}{as_reference}{because}"), tone)
+            let disputes =
+                if fact("state").as_deref() == Some("disputed") { ". Two truths contradict: disputed" } else { "" };
+            (format!("Attempt {attempt} was reported {outcome}{as_reference}{because}{disputes}"), tone)
         }
-        EntryKind::ReportKept => (
-            format!(
-                "Attempt {attempt} was reported {outcome}{as_reference}{because}. It disagrees with what is held, and is kept as evidence"
-            ),
-            "doubt",
-        ),
+        EntryKind::ReportKept => {
+            let effect = match fact("disagrees_with") {
+                Some(held) => format!("It disagrees, the operation is held as {held}"),
+                None => "It changes nothing".to_owned(),
+            };
+            (
+                format!("Attempt {attempt} was reported {outcome}{as_reference}{because}. {effect}; kept as evidence"),
+                "doubt",
+            )
+        }
         EntryKind::ConflictOpened => {
             let total = fact("changes_total").and_then(|total| total.parse().ok()).unwrap_or(0);
             let changes = wording::counted(total, "change", "changes");
