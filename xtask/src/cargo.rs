@@ -29,8 +29,10 @@ impl Workspace {
             Profile::Small => ("wasm-release", "wasm-release"),
             Profile::Dev => ("dev", "debug"),
         };
+        // Asked for here and not in the manifest: there, every build of the server would link a library that nobody loads.
         self.cargo(&[
-            "build",
+            "rustc",
+            "--crate-type=cdylib",
             "--package=onceover-app",
             "--lib",
             "--features=hydrate",
