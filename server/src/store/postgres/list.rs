@@ -3,6 +3,8 @@
 //! A page is read behind a key and never counted or skipped. Names of states stand in the text of a statement, since an index that
 //! holds only some states is chosen by them.
 
+use std::collections::BTreeSet;
+
 use guard::clock::Timestamp;
 use guard::operation::Operation;
 use guard::queue::{Cursor, Filter, Order, Page, PageRequest};
@@ -23,8 +25,9 @@ pub(super) fn operations(
     order: Order,
     page: &PageRequest,
 ) -> Option<QueryBuilder<'static, Postgres>> {
-    let states = match order {
-        Order::Newest => filter.states.clone(),
+    let states: Vec<StateName> = match order {
+        // Each once: a list reads each on its own.
+        Order::Newest => filter.states.iter().copied().collect::<BTreeSet<_>>().into_iter().collect(),
         Order::LongestUncertain => {
             let uncertain = [StateName::Unknown, StateName::Disputed];
             let wanted = |state: &StateName| filter.states.is_empty() || filter.states.contains(state);

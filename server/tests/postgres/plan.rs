@@ -1,0 +1,183 @@
+//! Which indexes answer, on connections whose statements were first planned when the tables were empty: a fresh install.
+
+use std::sync::Arc;
+
+use guard::decision::{Decision, DecisionName};
+use guard::id::OperationId;
+use guard::key::{KeyPart, OperationKey};
+use guard::queue::{Filter, Order, PageRequest};
+use guard::state::StateName;
+use guard::token::Reach;
+use server::trail::{ChainId, Moment};
+use sqlx::Connection as _;
+
+use crate::server_process::Server;
+use crate::support::{Fresh, begun_as, eventually, key, now};
+
+const OPERATIONS: i64 = 8_000;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one() {
+    let Some(fresh) = Fresh::postgres().await else { return };
+    let server = Server::over(fresh.opened_again().await).await;
+    for round in 0..10 {
+        ask_everything(&server, &format!("empty {round}")).await;
+    }
+    fill(&fresh, &server).await;
+    let before = Usage::of(&fresh).await;
+    for round in 0..10 {
+        ask_everything(&server, &format!("full {round}")).await;
+    }
+    server.database.close().await;
+    until_gone(&fresh, "key_hash").await;
+    let after = Usage::of(&fresh).await;
+    for table in ["operation", "entry", "body", "conflict", "evidence", "delivery"] {
+        let (before, after) = (before.rows_scanned(table), after.rows_scanned(table));
+        assert!(after - before < OPERATIONS / 4, "{table}: {} rows were read without an index", after - before);
+    }
+    for index in [
+        "operation_pkey",
+        "operation_by_key",
+        "operation_by_lease",
+        "operation_uncertain",
+        "operation_by_document",
+        "operation_by_company",
+        "operation_by_workflow",
+        "operation_unfinished",
+        "entry_pkey",
+        "body_pkey",
+        "conflict_by_payload",
+        "evidence_by_operation",
+        "delivery_by_operation",
+    ] {
+        assert!(after.index_scans(index) > before.index_scans(index), "{index} is not used");
+        let read = after.rows_of_index(index) - before.rows_of_index(index);
+        assert!(read < OPERATIONS, "{index}: {read} rows for ten pages each");
+    }
+    fresh.remove().await;
+}
+
+/// Asks everything that is asked while serving, about the documents of one round.
+async fn ask_everything(server: &Server, document: &str) {
+    let database = &server.database;
+    let store = &database.store;
+    let Decision::Proceed { operation, .. } = server.begin(document).await.unwrap() else { panic!() };
+    assert_eq!(server.begin(document).await.unwrap().name(), DecisionName::InProgress);
+    server.confirm(&operation).await.unwrap();
+    assert_eq!(server.begin(document).await.unwrap().name(), DecisionName::Replay);
+
+    let page = PageRequest { cursor: None, limit: 20 };
+    let some = |text: &str| Some(text.to_owned());
+    let everywhere = Reach::EVERYTHING;
+    let one_company = Reach::over(["RARE".to_owned()], []);
+    let filters = [
+        (&everywhere, Filter::default()),
+        (&everywhere, Filter { document: some(document), ..Filter::default() }),
+        (&everywhere, Filter { company: some("RARE"), ..Filter::default() }),
+        (&everywhere, Filter { workflow: some("rare"), ..Filter::default() }),
+        (&everywhere, Filter { states: vec![StateName::Failed, StateName::Released], ..Filter::default() }),
+        (&everywhere, Filter { from: Some(now()), ..Filter::default() }),
+        (&everywhere, Filter { to: Some(now() - chrono::TimeDelta::days(1)), ..Filter::default() }),
+        (&one_company, Filter::default()),
+    ];
+    for (reach, filter) in filters {
+        let mut request = page.clone();
+        let first = store.operations(reach, &filter, Order::Newest, &request).await.unwrap();
+        request.cursor = first.next;
+        store.operations(reach, &filter, Order::Newest, &request).await.unwrap();
+    }
+    store.operations(&everywhere, &Filter::default(), Order::LongestUncertain, &page).await.unwrap();
+    store.waiting(&everywhere).await.unwrap();
+    store.expired(now() - chrono::TimeDelta::days(1), 100).await.unwrap();
+
+    let id = operation.id;
+    assert_eq!(store.entries(id, 0, 10).await.unwrap().len(), 2);
+    assert!(store.payload(id).await.unwrap().is_some());
+    assert!(store.conflict(id, &operation.fingerprint).await.unwrap().is_none());
+    store.conflicts(id, 10).await.unwrap();
+    store.evidence(id, 10).await.unwrap();
+    store.deliveries(id, 10).await.unwrap();
+
+    let ledger = &database.ledger;
+    let moment = now();
+    ledger.heads_by_moment(Moment::start_of(moment), moment, 20).await.unwrap();
+    ledger.all_entries((ChainId::from(id), 0), 20).await.unwrap();
+    ledger.all_operations(OperationId::from_u128(id.as_u128() - 1), 20).await.unwrap();
+    assert_eq!(ledger.hashes(&[(ChainId::from(id), 1)]).await.unwrap().len(), 1);
+}
+
+/// Fills the tables: nearly everything is confirmed, little is not, and one company and one workflow are rare.
+async fn fill(fresh: &Fresh, server: &Server) {
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 0..OPERATIONS {
+        let store = Arc::clone(&server.database.store);
+        tasks.spawn(async move {
+            let part = |text: &str| KeyPart::new(text).unwrap();
+            let base = key(&format!("filling {number}"));
+            let filling = match number % 2_000 {
+                1 => OperationKey { company: part("RARE"), ..base },
+                2 => OperationKey { workflow: part("rare"), ..base },
+                _ => base,
+            };
+            store.insert_if_absent(begun_as(filling, now())).await.unwrap();
+        });
+        if tasks.len() >= 256 {
+            tasks.join_next().await.unwrap().unwrap();
+        }
+    }
+    while let Some(filled) = tasks.join_next().await {
+        filled.unwrap();
+    }
+    let settled = [
+        "UPDATE operation SET state = 'confirmed', lease_expires_at = NULL, destination_reference = document WHERE document LIKE 'filling %'",
+        "UPDATE operation SET state = 'unknown', reason = 'lost', destination_reference = NULL WHERE document LIKE 'filling %77'",
+        "UPDATE operation SET state = 'failed', reason = 'refused', destination_reference = NULL WHERE document LIKE 'filling %88'",
+    ];
+    let mut connection = sqlx::PgConnection::connect(&fresh.url).await.unwrap();
+    for sql in settled {
+        sqlx::query(sql).execute(&mut connection).await.unwrap();
+    }
+    connection.close().await.unwrap();
+    until_gone(fresh, "filling").await;
+}
+
+/// Waits for the end of the connections whose last statement holds this word: only then is what they did counted for certain.
+async fn until_gone(fresh: &Fresh, word: &str) {
+    let connections = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+         AND query LIKE '%{word}%' AND query NOT LIKE '%pg_stat_activity%'"
+    );
+    eventually("the connections are gone", async || fresh.number(&connections).await == 0).await;
+}
+
+/// What PostgreSQL counts of the use of tables and indexes.
+struct Usage {
+    tables: Vec<(String, i64)>,
+    indexes: Vec<(String, i64, i64)>,
+}
+
+impl Usage {
+    async fn of(fresh: &Fresh) -> Self {
+        let mut connection = sqlx::PgConnection::connect(&fresh.url).await.unwrap();
+        let tables = sqlx::query_as("SELECT relname::text, seq_tup_read FROM pg_stat_user_tables");
+        let indexes = sqlx::query_as("SELECT indexrelname::text, idx_scan, idx_tup_read FROM pg_stat_user_indexes");
+        let usage = Self {
+            tables: tables.fetch_all(&mut connection).await.unwrap(),
+            indexes: indexes.fetch_all(&mut connection).await.unwrap(),
+        };
+        connection.close().await.unwrap();
+        usage
+    }
+
+    fn rows_scanned(&self, table: &str) -> i64 {
+        self.tables.iter().find(|(name, _)| name == table).unwrap().1
+    }
+
+    fn index_scans(&self, index: &str) -> i64 {
+        self.indexes.iter().find(|(name, ..)| name == index).unwrap().1
+    }
+
+    fn rows_of_index(&self, index: &str) -> i64 {
+        self.indexes.iter().find(|(name, ..)| name == index).unwrap().2
+    }
+}
