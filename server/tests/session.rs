@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "session/access.rs"]
+mod access;
 #[path = "session/support.rs"]
 mod support;
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use app::context::Visit;
 use axum::{
@@ -15,7 +16,7 @@ use guard::clock::{Clock, Entropy, Timestamp};
 use guard::person::{Person, Role};
 use guard::service::Guard;
 use guard::token::Reach;
-use reqwest::header::{HeaderMap, LOCATION, SET_COOKIE};
+use reqwest::header::{HeaderMap, HeaderValue, LOCATION, SET_COOKIE};
 use reqwest::{RequestBuilder, StatusCode, redirect};
 use server::clock::{OsEntropy, SystemClock};
 use server::router::router;
@@ -26,6 +27,9 @@ use tokio::sync::Notify;
 use tracing_subscriber::fmt::MakeWriter;
 
 pub const PASSWORD: &str = "correct horse battery";
+
+/// A request that takes longer hangs.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 /// The machine's clock, moved by hand.
 #[derive(Default)]
@@ -82,14 +86,23 @@ impl Desk {
     }
 
     pub async fn with_person(&self, email: &str, role: Role) -> Person {
+        self.with_person_of(email, role, Reach::EVERYTHING).await
+    }
+
+    pub async fn with_person_of(&self, email: &str, role: Role, reach: Reach) -> Person {
         let hash = PasswordHashes::new(Arc::new(OsEntropy)).make(PASSWORD.to_owned()).await.unwrap();
-        let added = self.guard.add_person(email, role, Reach::EVERYTHING, hash, false, &Actor::CommandLine);
+        let added = self.guard.add_person(email, role, reach, hash, false, &Actor::CommandLine);
         added.await.unwrap()
     }
 
     /// Somebody new with a browser.
     pub fn browser(&self) -> Browser {
-        let client = reqwest::Client::builder().redirect(redirect::Policy::none()).no_proxy().build().unwrap();
+        let client = reqwest::Client::builder()
+            .redirect(redirect::Policy::none())
+            .no_proxy()
+            .timeout(ANSWER_WITHIN)
+            .build()
+            .unwrap();
         Browser { client, base: format!("http://{}", self.address), cookie: None }
     }
 
@@ -174,7 +187,7 @@ pub struct Browser {
 pub struct Answer {
     pub status: StatusCode,
     pub location: Option<String>,
-    /// The whole `Set-Cookie`.
+    /// The whole `Set-Cookie` of the session.
     pub cookie: Option<String>,
     pub headers: HeaderMap,
     pub body: String,
@@ -212,9 +225,10 @@ impl Browser {
             request = request.header("cookie", cookie);
         }
         let response = request.send().await.unwrap();
-        let text =
-            |name| response.headers().get(name).map(|value: &reqwest::header::HeaderValue| value.to_str().unwrap());
-        let (location, cookie) = (text(LOCATION).map(ToOwned::to_owned), text(SET_COOKIE).map(ToOwned::to_owned));
+        let text = |value: &HeaderValue| value.to_str().unwrap().to_owned();
+        let location = response.headers().get(LOCATION).map(text);
+        let mut cookies = response.headers().get_all(SET_COOKIE).into_iter().map(text);
+        let cookie = cookies.find(|cookie| cookie.starts_with("onceover=") || cookie.starts_with("__Host-onceover="));
         if let Some(set) = &cookie {
             let pair = set.split(';').next().unwrap().to_owned();
             self.cookie = Some(pair).filter(|pair| !pair.ends_with('='));
