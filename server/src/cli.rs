@@ -23,7 +23,7 @@ use guard::service::Guard;
 
 use crate::clock::OsEntropy;
 use crate::config::{ConfigFault, Configuration, ServerTable};
-use crate::settings::Settings;
+use crate::settings::{Settings, without_password};
 use crate::store::{BackupError, Database, OpenError};
 
 /// Commands other than `serve` log what went wrong and nothing else, unless they are asked to.
@@ -207,7 +207,7 @@ macro_rules! failure_from {
         })*
     };
 }
-failure_from!(Refusal, StoreFault, OpenError, BackupError, ConfigFault, toml_edit::ser::Error);
+failure_from!(Refusal, StoreFault, BackupError, ConfigFault, toml_edit::ser::Error);
 
 impl From<io::Error> for Failure {
     /// Only standard output and input fail so; files are named where they are opened.
@@ -325,7 +325,8 @@ impl Opened {
     /// Opens the database, made and brought up to date where necessary.
     async fn made(settings: &Settings) -> Result<Self, Failure> {
         let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
-        let database = Database::open(&settings.database, Arc::clone(&entropy)).await?;
+        let database = Database::open(&settings.database, Arc::clone(&entropy)).await;
+        let database = database.map_err(|error| not_opened(&settings.database, &error))?;
         let (store, registry) = (Arc::clone(&database.store), Arc::clone(&database.registry));
         let guard = Guard::open(store, registry, Arc::clone(&database.clock), Arc::clone(&entropy)).await?;
         Ok(Self { database, guard, entropy })
@@ -349,6 +350,17 @@ impl Opened {
         self.database.close().await;
         done
     }
+}
+
+/// Names the database that cannot be opened, and what there is to do about it.
+fn not_opened(database: &str, error: &OpenError) -> Failure {
+    let mend = match error {
+        OpenError::Connect(_) if database.starts_with("sqlite://") => "; name another file with --database",
+        OpenError::Connect(_) => "; see that it runs, and that user, password and name in --database are right",
+        OpenError::Folder { .. } => "; name a file in another folder with --database",
+        OpenError::UnknownScheme { .. } | OpenError::Newer { .. } | OpenError::Migrate(_) | OpenError::Fault(_) => "",
+    };
+    Failure(format!("{}: {error}{mend}", without_password(database)))
 }
 
 /// Prints on standard output.

@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,19 @@ pub const DRAIN_SECONDS_MAX: u64 = 20;
 
 /// When no connection can be accepted (the process has no more file descriptors), it is tried again after this time.
 const ACCEPT_AGAIN_MILLISECONDS: u64 = 100;
+
+/// Lets this process open as many files as the system allows it, and answers how many that are: every connection is one, and many
+/// systems start with a thousand.
+pub fn raise_open_files() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum
+        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
+    {
+        tracing::debug!(%error, "the limit of open files stays as it is");
+    }
+    // None is without limit.
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
 
 /// Whether every request was answered before the server stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

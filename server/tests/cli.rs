@@ -557,3 +557,27 @@ fn a_command_that_ends_by_itself_leaves_no_file_of_its_own_behind() {
     assert_eq!(left, ["applied.toml"]);
     assert_eq!(end(machine.command(&["export"]), "").code, 0);
 }
+
+#[test]
+fn a_database_that_cannot_be_opened_is_named_without_its_password() {
+    let machine = Machine::new();
+    machine.write("text.db", "this is a text and no database ".repeat(200));
+    let refused = |database: &str| machine.run(&["user", "list", "--database", database]).refused(1);
+    assert_snapshot!(refused("postgres://ada:secret@127.0.0.1:1/x"), @"onceover: postgres://ada:********@127.0.0.1:1/x: the database cannot be opened: error communicating with database: Connection refused (os error 111); see that it runs, and that user, password and name in --database are right");
+    let text = refused("sqlite://text.db");
+    assert!(
+        text.starts_with("onceover: sqlite://text.db: the database cannot be opened: ")
+            && text.ends_with("; name another file with --database"),
+        "{text}"
+    );
+    assert_snapshot!(refused("mysql://ada:secret@db/x"), @"onceover: --database (or ONCEOVER_DATABASE, or database in [server]): names no database that Onceover knows; write sqlite://PATH or postgres://USER@HOST/NAME");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let machine = Machine::new();
+    machine.write("file", "");
+    let refused =
+        machine.run(&["token", "create", "--name", "shop", "--database", "sqlite://file/onceover.db"]).refused(1);
+    assert!(refused.starts_with("onceover: sqlite://file/onceover.db: ") && refused.contains("folder"), "{refused}");
+}

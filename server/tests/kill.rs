@@ -49,7 +49,7 @@ const WORKERS: usize = 8;
 const DOCUMENTS_AT_HAND: usize = 12;
 
 /// The server lives this long after it began to serve, in milliseconds.
-const LIFE_MILLISECONDS: std::ops::Range<u64> = 10..500;
+const LIFE_MILLISECONDS: std::ops::Range<u64> = 10..1_000;
 
 fn rounds(short: usize, long: usize) -> usize {
     if std::env::var_os("ONCEOVER_SOAK").is_some() { long } else { short }

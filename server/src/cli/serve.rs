@@ -40,6 +40,9 @@ signal stops it at once. Nothing acknowledged is lost, not even by SIGKILL.";
 /// What is left to be done after the last connection must be done within this time, in seconds.
 const CLOSE_SECONDS_MAX: u64 = 10;
 
+/// So many files are open beside connections: those of the database, above all.
+const OPEN_FILES_BESIDE: u64 = 100;
+
 /// Serves the API for automations, the desk for people and the metrics, and ends leases that are over. Tables are made or brought up
 /// to date first.
 #[derive(clap::Args)]
@@ -55,6 +58,15 @@ impl Serve {
         start_log(&settings)?;
         // From here on a signal is a wish to stop, also while the tables are being brought up to date.
         let mut stops = Stops::listen()?;
+        let files = listener::raise_open_files();
+        if files < u64::from(settings.connections_max) + OPEN_FILES_BESIDE {
+            let connections = settings.connections_max;
+            tracing::warn!(
+                files,
+                connections,
+                "so many connections need more open files than the system allows; raise ulimit -n"
+            );
+        }
         // First of all, so that a port that is taken changes nothing.
         let listener = bind(&settings).await?;
         let address = listener.local_addr()?;

@@ -32,12 +32,20 @@ pub(super) fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
 
 /// A pool over these settings; it has connected once.
 pub(super) async fn pool(options: PgConnectOptions) -> Result<PgPool, sqlx::Error> {
-    PgPoolOptions::new()
+    let pool = PgPoolOptions::new()
         .max_connections(POOL_CONNECTIONS_MAX)
         .acquire_timeout(Duration::from_secs(ACQUIRE_SECONDS_MAX))
         .after_connect(|connection, _| Box::pin(prepare(connection)))
-        .connect_with(options)
-        .await
+        .connect_with(options.clone())
+        .await;
+    match pool {
+        // It tried again and again, and says only that it gave up; one more connection says why.
+        Err(sqlx::Error::PoolTimedOut) => {
+            let connected = tokio::time::timeout(Duration::from_secs(CONNECT_SECONDS_MAX), options.connect()).await;
+            Err(connected.ok().and_then(Result::err).unwrap_or(sqlx::Error::PoolTimedOut))
+        }
+        pool => pool,
+    }
 }
 
 /// Sets what every connection of ours has.
