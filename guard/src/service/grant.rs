@@ -12,7 +12,7 @@ use crate::fingerprint::{FINGERPRINT_SCHEME, Fingerprint};
 use crate::id::OperationId;
 use crate::json::Json;
 use crate::money::Money;
-use crate::operation::{Attempt, LeaseToken, Operation};
+use crate::operation::{Attempt, LeaseToken, Operation, hexadecimal};
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::store::{Insertion, NewOperation, Replaced, VersionedWorkflow};
@@ -164,6 +164,8 @@ fn begun_facts(state: &State, attempt: &Attempt, request: &BeginRequest, first: 
         ("state", first.map(|_| text(state.name().as_str()))),
         ("attempt", Some(integer(attempt.number))),
         ("lease", Some(text(&attempt.lease_token.digest()))),
+        // So that a key that is altered in the store no longer fits the trail.
+        ("key", first.map(|_| text(&hexadecimal(&request.key.hash())))),
         ("fingerprint", first.map(|(fingerprint, _)| text(&fingerprint.to_string()))),
         ("policy_version", first.map(|(_, version)| integer(version))),
         ("delivery_id", request.delivery_id.as_deref().map(text)),
