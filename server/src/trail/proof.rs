@@ -140,6 +140,7 @@ struct Told {
     sequence: u64,
     hash: ChainHash,
     state: Option<String>,
+    key: Option<String>,
     fingerprint: Option<String>,
     lease: Option<String>,
     destination_reference: Option<String>,
@@ -150,6 +151,7 @@ impl Told {
         sequence: 0,
         hash: ChainHash::START,
         state: None,
+        key: None,
         fingerprint: None,
         lease: None,
         destination_reference: None,
@@ -169,6 +171,7 @@ impl Told {
         self.state = fact("state").or(self.state.take());
         match entry.kind {
             EntryKind::Begun => {
+                self.key = fact("key").or(self.key.take());
                 self.fingerprint = fact("fingerprint").or(self.fingerprint.take());
                 self.lease = fact("lease").or(self.lease.take());
             }
@@ -240,6 +243,7 @@ impl Told {
         };
         let facts = [
             ("state", Some(operation.state.name().as_str().to_owned()), &self.state),
+            ("key", Some(hex::encode(operation.key.hash())), &self.key),
             ("fingerprint", Some(operation.fingerprint.to_string()), &self.fingerprint),
             ("lease_token", operation.attempt.as_ref().map(|attempt| attempt.lease_token.digest()), &self.lease),
             ("destination_reference", reference, &self.destination_reference),

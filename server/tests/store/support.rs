@@ -119,6 +119,14 @@ impl Fresh {
         }
     }
 
+    /// Bytes as the dialect writes them in SQL.
+    pub fn bytes(&self, bytes: &[u8]) -> String {
+        match &self.database.pool {
+            Pool::Sqlite(_) => format!("x'{}'", hex::encode(bytes)),
+            Pool::Postgres(_) => format!("'\\x{}'::bytea", hex::encode(bytes)),
+        }
+    }
+
     /// Stores a new operation of this document.
     pub async fn begun(&self, document: &str) -> Operation {
         let new = begun(document);
@@ -181,6 +189,7 @@ pub fn begun_as(key: OperationKey, at: Timestamp) -> NewOperation {
     let detail = object(&[
         ("state", state.name().as_str()),
         ("lease", &lease_token.digest()),
+        ("key", &hex::encode(key.hash())),
         ("fingerprint", &fingerprint.to_string()),
     ]);
     let entry = Entry::following((0, ChainHash::START), at, actor(), EntryKind::Begun, detail);

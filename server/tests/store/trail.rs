@@ -180,6 +180,17 @@ async fn an_altered_operation_is_found(fresh: Fresh) {
         touch_one(&fresh, &format!("UPDATE operation SET {before}, lease_token = '{token}' WHERE id = {id}")).await;
         verify(&*fresh.database.ledger).await.unwrap();
     }
+    // With a hash that fits: the row alone looks right.
+    for (document, is_whole) in [("899", false), (operation.key.document.as_str(), true)] {
+        let hash = fresh.bytes(&key(document).hash());
+        let moved = format!("UPDATE operation SET document = '{document}', key_hash = {hash} WHERE id = {id}");
+        touch_one(&fresh, &moved).await;
+        if is_whole {
+            verify(&*fresh.database.ledger).await.unwrap();
+        } else {
+            assert_eq!(column_of(broken(&fresh).await), "key");
+        }
+    }
     let other = format!("(SELECT fingerprint FROM operation WHERE id <> {id} LIMIT 1)");
     touch_one(&fresh, &format!("UPDATE operation SET fingerprint = {other} WHERE id = {id}")).await;
     assert_eq!(column_of(broken(&fresh).await), "fingerprint");
