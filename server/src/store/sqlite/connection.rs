@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-/// A connection waits this long for another process that is writing.
-pub(super) const BUSY_SECONDS_MAX: u64 = 5;
+/// A connection waits this long for another one that is writing. SQLite looks every tenth of a second whether it is its turn, and
+/// a busy writer leaves small gaps: so that the command line and sign-in come in between, the wait is long.
+pub(super) const BUSY_SECONDS_MAX: u64 = 30;
 
 /// This many prepared statements are kept by each connection.
 const STATEMENTS_KEPT: usize = 128;

@@ -218,7 +218,7 @@ impl Writer {
         if !self.queue.behind().is_empty() {
             tracing::error!("the last counts of deliveries could not be written");
         }
-        if let Err(error) = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA optimize;") {
+        if let Err(error) = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);") {
             tracing::warn!(%error, "the log was not carried over into the database file; the next start does it");
         }
         drop(self.connection);
