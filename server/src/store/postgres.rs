@@ -37,10 +37,10 @@ use guard::store::{
 use guard::summary::{Count, Waiting};
 use guard::token::{Reach, Token};
 use guard::trail::{ChainHash, Entry};
-use sqlx::PgPool;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::pool::PoolConnection;
-use sqlx::{FromRow, Postgres};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Connection as _, FromRow, PgPool, Postgres};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
@@ -107,8 +107,11 @@ impl PostgresStore {
     async fn open(url: &str, entropy: Arc<dyn Entropy>, changes: Changes) -> Result<(Self, Arc<dyn Clock>), OpenError> {
         let not_opened = |error: sqlx::Error| OpenError::Connect(error.to_string());
         let options = connection::options(url).map_err(not_opened)?;
-        let pool = connection::pool(options.clone()).await.map_err(not_opened)?;
-        migrate(&pool).await?;
+        // A pool says only that it waited in vain; this says why.
+        let reached = connection::connect(&options).await.map_err(not_opened)?;
+        reached.close().await.map_err(not_opened)?;
+        migrate(&options).await?;
+        let pool = connection::pool(options.clone());
         let clock = Arc::new(DatabaseClock::open(&pool).await.map_err(|trouble| trouble.fault(&""))?);
         let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
         let keeping = Arc::clone(&clock).keep_right(pool.clone());
@@ -191,16 +194,19 @@ async fn read<T>(answer: impl Future<Output = Result<T, ReadError>>) -> Result<T
 
 /// Applies what is missing, behind a lock of the database that processes which start together wait for. A database that a newer
 /// program has changed is refused.
-async fn migrate(pool: &PgPool) -> Result<(), OpenError> {
+///
+/// The connection has no limits of time, unlike those that serve: a change of a large table takes as long as it takes. Nor are the
+/// tables analysed afterwards: statements are planned anew each time, by the size that a table then has.
+async fn migrate(options: &PgConnectOptions) -> Result<(), OpenError> {
+    let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options.clone());
     let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default();
-    match MIGRATIONS.run(pool).await {
-        Ok(()) => {}
-        Err(MigrateError::VersionMissing(migration)) if migration > known => {
-            return Err(OpenError::Newer { migration, known });
-        }
-        Err(error) => return Err(OpenError::Migrate(error.to_string())),
+    let done = MIGRATIONS.run(&pool).await;
+    pool.close().await;
+    match done {
+        Ok(()) => Ok(()),
+        Err(MigrateError::VersionMissing(migration)) if migration > known => Err(OpenError::Newer { migration, known }),
+        Err(error) => Err(OpenError::Migrate(error.to_string())),
     }
-    Ok(())
 }
 
 #[async_trait]

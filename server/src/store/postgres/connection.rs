@@ -30,22 +30,22 @@ pub(super) fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
     Ok(options.application_name("onceover").disable_statement_logging())
 }
 
-/// A pool over these settings; it has connected once.
-pub(super) async fn pool(options: PgConnectOptions) -> Result<PgPool, sqlx::Error> {
-    let pool = PgPoolOptions::new()
+/// A connection without the settings of [`prepare`].
+pub(super) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
+    let connecting = PgConnection::connect_with(options);
+    match tokio::time::timeout(Duration::from_secs(CONNECT_SECONDS_MAX), connecting).await {
+        Ok(connected) => connected,
+        Err(_) => Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
+    }
+}
+
+/// A pool over these settings; it connects when it is first used.
+pub(super) fn pool(options: PgConnectOptions) -> PgPool {
+    PgPoolOptions::new()
         .max_connections(POOL_CONNECTIONS_MAX)
         .acquire_timeout(Duration::from_secs(ACQUIRE_SECONDS_MAX))
         .after_connect(|connection, _| Box::pin(prepare(connection)))
-        .connect_with(options.clone())
-        .await;
-    match pool {
-        // It tried again and again, and says only that it gave up; one more connection says why.
-        Err(sqlx::Error::PoolTimedOut) => {
-            let connected = tokio::time::timeout(Duration::from_secs(CONNECT_SECONDS_MAX), options.connect()).await;
-            Err(connected.ok().and_then(Result::err).unwrap_or(sqlx::Error::PoolTimedOut))
-        }
-        pool => pool,
-    }
+        .connect_lazy_with(options)
 }
 
 /// Sets what every connection of ours has.
@@ -106,15 +106,9 @@ impl Line {
         let connection = match self.open.take() {
             Some(connection) => connection,
             None => {
-                let connect = async {
-                    let mut connection = PgConnection::connect_with(&self.options).await?;
-                    prepare(&mut connection).await?;
-                    Ok(connection)
-                };
-                match tokio::time::timeout(Duration::from_secs(CONNECT_SECONDS_MAX), connect).await {
-                    Ok(connected) => connected.map_err(|error| noted(&error))?,
-                    Err(_) => return Err(Trouble::Lost),
-                }
+                let mut connection = connect(&self.options).await.map_err(|error| noted(&error))?;
+                bounded(prepare(&mut connection)).await?;
+                connection
             }
         };
         Ok(self.open.insert(connection))

@@ -13,8 +13,8 @@ pub(super) enum Trouble {
     Contended,
     /// The disk is full; nothing was committed.
     Full,
-    /// The database cannot take it now (too many connections, too long, no memory); nothing was committed.
-    Overburdened,
+    /// The database does not do it now (too many connections, too long, no memory, no right); nothing was committed.
+    Unable,
     /// What was to be stored is refused: one item's fault, and the same again is refused again. Nothing was committed.
     Refused {
         /// The table, where the server names it.
@@ -38,7 +38,7 @@ impl Trouble {
             | sqlx::Error::ColumnIndexOutOfBounds { .. }
             | sqlx::Error::Encode(_)
             | sqlx::Error::Decode(_) => Self::Refused { table: String::new(), column: String::new() },
-            sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => Self::Overburdened,
+            sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => Self::Unable,
             // What is left is about the connection. sqlx may add to it, and what is unknown is best taken for that.
             sqlx::Error::Io(_)
             | sqlx::Error::Tls(_)
@@ -63,26 +63,27 @@ impl Trouble {
             "40003" => Self::Lost,
             "53100" => Self::Full,
             // query_canceled: by statement_timeout, or by somebody who administers the server.
-            "57014" => Self::Overburdened,
+            "57014" => Self::Unable,
             // read_only_sql_transaction: the server is a standby now; another connection may find the primary.
             "25006" => Self::Lost,
             // The classes of connection exceptions and of operator intervention (shutdown, crash, cannot connect now).
             code if code.starts_with("08") || code.starts_with("57") => Self::Lost,
-            // Insufficient resources, system errors, internal errors.
-            code if ["53", "58", "XX"].iter().any(|class| code.starts_with(class)) => Self::Overburdened,
-            code => {
+            // The classes of data exceptions, of violated constraints, and of limits of the server.
+            code if ["22", "23", "54"].iter().any(|class| code.starts_with(class)) => {
                 let postgres = error.try_downcast_ref::<PgDatabaseError>();
                 let table = postgres.and_then(PgDatabaseError::table).unwrap_or_default().to_owned();
                 let named = postgres.and_then(|error| error.column().or_else(|| error.constraint()));
                 Self::Refused { table, column: named.unwrap_or(code).to_owned() }
             }
+            // Too few resources, no right to the tables, no tables: the log says which.
+            _ => Self::Unable,
         }
     }
 
     /// What the caller is told about the record `id`.
     pub(super) fn fault(self, id: &dyn std::fmt::Display) -> StoreFault {
         match self {
-            Self::Lost | Self::Overburdened | Self::Contended => StoreFault::Unavailable,
+            Self::Lost | Self::Unable | Self::Contended => StoreFault::Unavailable,
             Self::Full => StoreFault::Full,
             Self::Refused { table, column } => StoreFault::Corrupt { table, column, id: id.to_string() },
         }
@@ -97,7 +98,7 @@ mod tests {
     fn only_what_is_about_the_connection_leaves_doubt() {
         assert_eq!(Trouble::of(&sqlx::Error::WorkerCrashed), Trouble::Lost);
         assert_eq!(Trouble::of(&std::io::Error::from(std::io::ErrorKind::ConnectionReset).into()), Trouble::Lost);
-        assert_eq!(Trouble::of(&sqlx::Error::PoolTimedOut), Trouble::Overburdened);
+        assert_eq!(Trouble::of(&sqlx::Error::PoolTimedOut), Trouble::Unable);
         let missing = Trouble::of(&sqlx::Error::ColumnNotFound("head".to_owned()));
         assert_eq!(
             missing.fault(&7),

@@ -132,7 +132,7 @@ async fn answer(line: &mut Line, taken: &mut Vec<Question>) {
                 }
                 tokio::time::sleep(Duration::from_millis(RECONNECT_MILLISECONDS)).await;
             }
-            Err(trouble @ (Trouble::Full | Trouble::Overburdened | Trouble::Refused { .. })) => {
+            Err(trouble @ (Trouble::Full | Trouble::Unable | Trouble::Refused { .. })) => {
                 for Question { answer, .. } in taken.drain(..) {
                     let _gone = answer.send(Err(trouble.clone().fault(&"")));
                 }

@@ -173,7 +173,7 @@ impl Writer {
                 }
                 rivals
             }
-            Tried::Failed(trouble @ (Trouble::Lost | Trouble::Contended | Trouble::Full | Trouble::Overburdened)) => {
+            Tried::Failed(trouble @ (Trouble::Lost | Trouble::Contended | Trouble::Full | Trouble::Unable)) => {
                 for job in jobs {
                     job.settle(Err(trouble.clone().fault(&"")));
                 }
@@ -199,7 +199,7 @@ impl Writer {
                 Trouble::Lost => self.line.hang_up(),
                 Trouble::Contended => {}
                 // Before the changes are reported as failed, what an earlier try may have done is looked up.
-                Trouble::Full | Trouble::Overburdened | Trouble::Refused { .. } => {
+                Trouble::Full | Trouble::Unable | Trouble::Refused { .. } => {
                     return match self.found(changes, is_in_doubt).await {
                         Ok(stored) if stored.is_empty() => Tried::Failed(trouble),
                         Ok(stored) => Tried::Stored(stored),
