@@ -352,3 +352,19 @@ fn a_flag_that_cannot_be_is_named_with_its_variable_and_its_key() {
     let refused = Machine::new().run(&["check", "--listen", "8080"]).refused(1);
     assert_snapshot!(refused, @r#"onceover: --listen (or ONCEOVER_LISTEN, or listen in [server]): "8080" is no ADDRESS:PORT; it looks like 127.0.0.1:8080, [::]:8080 or localhost:8080"#);
 }
+
+#[test]
+fn the_file_in_the_documentation_is_right() {
+    let documentation = include_str!("../../docs/CONFIGURATION.md");
+    let (_, file) = documentation.split_once("```toml\n").unwrap();
+    let (file, _) = file.split_once("```").unwrap();
+    let machine = Machine::new();
+    machine.write("onceover.toml", file);
+    let mut command = machine.command(&["check", "onceover.toml"]);
+    command.env("LEDGER_TOKEN", "secret");
+    let shown = process::end(command, "").ok();
+    for line in documentation.lines().filter(|line| line.starts_with("| `--")) {
+        let key = line.split('`').nth(5).unwrap();
+        assert!(shown.lines().any(|shown| shown.starts_with(&format!("{key} = "))), "there is no setting {key}");
+    }
+}
