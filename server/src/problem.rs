@@ -16,6 +16,8 @@ use utoipa::ToSchema;
 
 pub use code::{Code, explain};
 
+use crate::api::view::CodeSchema;
+
 /// The media type of problem documents (RFC 9457, section 6.1).
 pub const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -38,6 +40,7 @@ pub struct Problem {
 #[schema(as = Problem)]
 pub struct ProblemDocument<'a> {
     /// An address that names the kind of problem and explains it.
+    #[schema(format = "uri")]
     pub r#type: String,
     /// What kind of problem it is, for people; always the same for one code.
     pub title: &'a str,
@@ -47,6 +50,7 @@ pub struct ProblemDocument<'a> {
     /// What happened this time and how to mend it, for people.
     pub detail: &'a str,
     /// What kind of problem it is, for programs.
+    #[schema(value_type = CodeSchema)]
     pub code: Code,
     /// The request's id, as in `X-Request-Id` and in the log.
     pub request_id: &'a str,

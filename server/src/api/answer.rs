@@ -7,7 +7,7 @@ use guard::operation::Operation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::view::{ConflictBody, Lease, OperationBody, Shown, decision_name, next_name, state_name, uuid};
+use super::view::{ConflictBody, DecisionSchema, Lease, NextSchema, OperationBody, Shown, StateSchema};
 use crate::problem::{Code, Problem, ProblemDocument};
 
 /// While another attempt is under way, ask again after at most this many seconds, however long its lease is: most work is short.
@@ -30,10 +30,10 @@ pub struct Answer {
 #[derive(Serialize, ToSchema)]
 pub struct Granted<'a> {
     /// `proceed`
-    #[schema(schema_with = decision_name)]
+    #[schema(value_type = DecisionSchema)]
     pub decision: &'static str,
     /// `send`
-    #[schema(schema_with = next_name)]
+    #[schema(value_type = NextSchema)]
     pub next: &'static str,
     /// The operation.
     pub operation: OperationBody<'a>,
@@ -54,10 +54,10 @@ pub struct Granted<'a> {
 #[derive(Serialize, ToSchema)]
 pub struct Done<'a> {
     /// `replay`, or `superseded` where a newer revision is confirmed.
-    #[schema(schema_with = decision_name)]
+    #[schema(value_type = DecisionSchema)]
     pub decision: &'static str,
     /// `use_result`
-    #[schema(schema_with = next_name)]
+    #[schema(value_type = NextSchema)]
     pub next: &'static str,
     /// The operation; its `destination_reference` is the result.
     pub operation: OperationBody<'a>,
@@ -71,10 +71,10 @@ pub struct Done<'a> {
 #[derive(Serialize, ToSchema)]
 pub struct Held<'a> {
     /// What was decided.
-    #[schema(schema_with = decision_name)]
+    #[schema(value_type = DecisionSchema)]
     pub decision: &'static str,
     /// `wait` or `stop`
-    #[schema(schema_with = next_name)]
+    #[schema(value_type = NextSchema)]
     pub next: &'static str,
     /// The operation, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,13 +110,13 @@ pub struct DecisionProblem<'a> {
 #[schema(as = PreviousRevision)]
 pub struct PreviousBody {
     /// Its operation.
-    #[schema(schema_with = uuid)]
+    #[schema(value_type = String, format = Uuid)]
     pub operation: Shown<guard::id::OperationId>,
     /// Its number.
     #[schema(minimum = 1)]
     pub revision: u32,
     /// Where it stands.
-    #[schema(schema_with = state_name)]
+    #[schema(value_type = StateSchema)]
     pub state: &'static str,
 }
 

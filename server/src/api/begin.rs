@@ -8,8 +8,7 @@ use guard::decision::Decision;
 use utoipa::ToSchema;
 
 use super::answer::{DecisionProblem, Done, Granted, answer};
-use super::openapi::{free_text, key_part};
-use super::view::{JSON, any_object};
+use super::view::JSON;
 use super::{request, wait};
 use crate::body::JsonBody;
 use crate::caller::Caller;
@@ -20,40 +19,62 @@ use crate::state::Server;
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
-/// A begin, as it is described; [`request::begin`] reads it.
+/// A begin.
+// It is described here; `request::begin` reads it.
 #[derive(ToSchema)]
 #[schema(as = Begin)]
 pub struct BeginBody {
     /// The workflow, as it is configured.
-    #[schema(schema_with = key_part)]
+    #[schema(
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
+        min_length = 1,
+        max_length = 200
+    )]
     pub workflow: String,
     /// The company; the same document in two companies is two operations.
-    #[schema(schema_with = key_part)]
+    #[schema(
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
+        min_length = 1,
+        max_length = 200
+    )]
     pub company: String,
     /// The system that the document comes from.
-    #[schema(schema_with = key_part)]
+    #[schema(
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
+        min_length = 1,
+        max_length = 200
+    )]
     pub source_system: String,
     /// The document's number there.
-    #[schema(schema_with = key_part)]
+    #[schema(
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
+        min_length = 1,
+        max_length = 200
+    )]
     pub document: String,
     /// What is done with it; one of the workflow's actions. `create` where it is left out.
-    #[schema(schema_with = key_part, required = false)]
+    #[schema(
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
+        min_length = 1,
+        max_length = 200,
+        required = false
+    )]
     pub action: String,
     /// Which version of the document; 1 where it is left out. A revision above 1 is an amendment.
     #[schema(minimum = 1, maximum = 1_000_000, required = false)]
     pub revision: u32,
     /// The content. Numbers are kept with all their digits; the order of members does not count.
-    #[schema(schema_with = any_object)]
+    #[schema(value_type = serde_json::Map<String, serde_json::Value>)]
     pub payload: String,
     /// The worker, as it names itself: for the trail.
-    #[schema(schema_with = free_text, required = false)]
+    #[schema(pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", max_length = 500, required = false)]
     pub worker: String,
     /// The message that the worker acts on: for the trail.
-    #[schema(schema_with = free_text, required = false)]
+    #[schema(pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", max_length = 500, required = false)]
     pub delivery_id: String,
     /// A random value that is made for this one try and kept in memory: a begin whose answer was lost may be repeated with it and
     /// gets the same grant. Never the delivery id.
-    #[schema(schema_with = free_text, required = false)]
+    #[schema(pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", max_length = 500, required = false)]
     pub begin_id: String,
     /// How long the lease lasts, in seconds; the workflow's where it is left out, and bounded by it.
     #[schema(minimum = 1, maximum = 604_800, required = false)]

@@ -11,7 +11,8 @@ use crate::caller::Caller;
 use crate::problem::{Problem, ProblemDocument};
 use crate::state::Server;
 
-/// A heartbeat, as it is described.
+/// A heartbeat.
+// It is described here; the handler reads it.
 #[derive(ToSchema)]
 #[schema(as = Heartbeat)]
 pub struct HeartbeatBody {

@@ -11,7 +11,8 @@ use crate::caller::Caller;
 use crate::problem::{Problem, ProblemDocument};
 use crate::state::Server;
 
-/// A mark, as it is described.
+/// A mark.
+// It is described here; the handler reads it.
 #[derive(ToSchema)]
 #[schema(as = MarkSending)]
 pub struct MarkBody {

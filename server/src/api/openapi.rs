@@ -3,25 +3,13 @@
 use std::sync::LazyLock;
 
 use axum::response::Response;
-use guard::event::REPORT_TEXT_CHARACTERS_MAX;
-use guard::key::KEY_PART_CHARACTERS_MAX;
-use guard::service::LABEL_CHARACTERS_MAX;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{Content, Object, ObjectBuilder, Ref, RefOr, ResponseBuilder, Type};
+use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder};
 use utoipa::{IntoParams, OpenApi};
 
-use super::view::{json_text, state_name};
+use super::view::{StateSchema, json_text};
 use crate::problem::ProblemDocument;
-
-/// Text that neither starts nor ends with white space and has no control character.
-const KEY_PART_PATTERN: &str = r"^[^\s\p{C}]([^\p{C}\p{Zl}\p{Zp}]*[^\s\p{C}])?$";
-
-/// Text without control characters.
-const FREE_TEXT_PATTERN: &str = r"^[^\p{Cc}]*$";
-
-/// Text that is more than white space.
-const REPORT_TEXT_PATTERN: &str = r"[^\s\u0000]";
 
 /// The name of the security scheme.
 const TOKEN: &str = "token";
@@ -106,28 +94,53 @@ pub async fn openapi() -> Response {
 #[into_params(parameter_in = Query)]
 pub struct ListParameters {
     /// Only of this workflow.
-    #[param(schema_with = key_part, required = false)]
+    #[param(
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
+        min_length = 1,
+        max_length = 200,
+        required = false
+    )]
     pub workflow: String,
     /// Only of this company.
-    #[param(schema_with = key_part, required = false)]
+    #[param(
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
+        min_length = 1,
+        max_length = 200,
+        required = false
+    )]
     pub company: String,
     /// Only from this source system.
-    #[param(schema_with = key_part, required = false)]
+    #[param(
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
+        min_length = 1,
+        max_length = 200,
+        required = false
+    )]
     pub source_system: String,
     /// Only of this document.
-    #[param(schema_with = key_part, required = false)]
+    #[param(
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
+        min_length = 1,
+        max_length = 200,
+        required = false
+    )]
     pub document: String,
     /// Only of this action.
-    #[param(schema_with = key_part, required = false)]
+    #[param(
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
+        min_length = 1,
+        max_length = 200,
+        required = false
+    )]
     pub action: String,
     /// Only in this state; several are an OR.
-    #[param(schema_with = states, required = false, explode = true)]
+    #[param(value_type = Vec<StateSchema>, required = false, explode = true)]
     pub state: Vec<String>,
     /// Only begun first at or after this moment.
-    #[param(schema_with = super::view::moment, required = false)]
+    #[param(format = DateTime, required = false)]
     pub from: String,
     /// Only begun first before this moment.
-    #[param(schema_with = super::view::moment, required = false)]
+    #[param(format = DateTime, required = false)]
     pub to: String,
     /// Where the page starts: the `next_cursor` of the page before.
     #[param(required = false)]
@@ -135,32 +148,4 @@ pub struct ListParameters {
     /// At most so many; 50 where it is left out.
     #[param(minimum = 1, maximum = 500, required = false)]
     pub limit: u32,
-}
-
-fn text(pattern: &str, characters_min: usize, characters_max: usize) -> Object {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .pattern(Some(pattern))
-        .min_length(Some(characters_min))
-        .max_length(Some(characters_max))
-        .build()
-}
-
-/// The schema of a key part.
-pub fn key_part() -> Object {
-    text(KEY_PART_PATTERN, 1, KEY_PART_CHARACTERS_MAX)
-}
-
-/// The schema of a text for the trail.
-pub fn free_text() -> Object {
-    text(FREE_TEXT_PATTERN, 0, LABEL_CHARACTERS_MAX)
-}
-
-/// The schema of a reference or a reason.
-pub fn report_text() -> Object {
-    text(REPORT_TEXT_PATTERN, 0, REPORT_TEXT_CHARACTERS_MAX)
-}
-
-fn states() -> utoipa::openapi::Array {
-    utoipa::openapi::ArrayBuilder::new().items(state_name()).build()
 }

@@ -7,9 +7,8 @@ use guard::json::Json;
 use guard::service::Report;
 use utoipa::ToSchema;
 
-use super::openapi::report_text;
 use super::request::{OperationPath, lease_token};
-use super::view::{OperationBody, any_object, json};
+use super::view::{OperationBody, json};
 use crate::body::{Fields, JsonBody};
 use crate::caller::Caller;
 use crate::observe::RequestId;
@@ -23,7 +22,8 @@ const MEMBERS: [&str; 5] = ["lease_token", "outcome", "destination_reference", "
 const STATUS_MIN: u32 = 100;
 const STATUS_MAX: u32 = 599;
 
-/// An outcome, as it is described.
+/// An outcome.
+// It is described here; `outcome` reads it.
 #[derive(ToSchema)]
 #[schema(as = OutcomeReport)]
 pub struct OutcomeBody {
@@ -32,13 +32,13 @@ pub struct OutcomeBody {
     /// How it went.
     pub outcome: OutcomeName,
     /// The id under which the destination holds the record; needed with `confirmed`.
-    #[schema(schema_with = report_text, required = false)]
+    #[schema(pattern = r"^[^\x00]*[^\s\x00][^\x00]*$", max_length = 2_000, required = false)]
     pub destination_reference: String,
     /// What the destination answered, with `status` and `body`: kept for people.
-    #[schema(schema_with = any_object, required = false)]
+    #[schema(value_type = serde_json::Map<String, serde_json::Value>, required = false)]
     pub response: String,
     /// How it is known; needed with `failed` and `unknown`.
-    #[schema(schema_with = report_text, required = false)]
+    #[schema(pattern = r"^[^\x00]*[^\s\x00][^\x00]*$", max_length = 2_000, required = false)]
     pub reason: String,
 }
 

@@ -15,8 +15,10 @@ use guard::state::StateName;
 use guard::trail::{Entry, EntryKind};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
-use utoipa::openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::problem::Code;
 
 /// JSON text that was written already: numbers stay as they came.
 pub const JSON: &str = "application/json";
@@ -83,7 +85,7 @@ impl Serialize for ReviewUrl<'_> {
 #[schema(as = Operation)]
 pub struct OperationBody<'a> {
     /// Its id, for ever.
-    #[schema(schema_with = uuid)]
+    #[schema(value_type = String, format = Uuid)]
     pub id: Shown<guard::id::OperationId>,
     /// The workflow.
     pub workflow: &'a str,
@@ -99,10 +101,10 @@ pub struct OperationBody<'a> {
     #[schema(minimum = 1)]
     pub revision: u32,
     /// Where it stands.
-    #[schema(schema_with = state_name)]
+    #[schema(value_type = StateSchema)]
     pub state: &'static str,
     /// `sha256:` and the SHA-256 of the canonical payload without its volatile fields.
-    #[schema(schema_with = fingerprint)]
+    #[schema(value_type = String, pattern = "^sha256:[0-9a-f]{64}$")]
     pub fingerprint: Shown<guard::fingerprint::Fingerprint>,
     /// The number of the latest attempt; 0 where there was none.
     #[schema(minimum = 0)]
@@ -111,6 +113,7 @@ pub struct OperationBody<'a> {
     pub external_reference: String,
     /// The id under which the destination holds the record; null where that is not known, and in a `conflict`: a changed payload
     /// does not get the result of another one.
+    #[schema(required)]
     pub destination_reference: Option<Cow<'a, str>>,
     /// How often a repetition was kept from doing it again; at most a second behind.
     #[schema(minimum = 0)]
@@ -119,16 +122,16 @@ pub struct OperationBody<'a> {
     #[schema(minimum = 0)]
     pub open_conflicts: u32,
     /// When the lease of the attempt under way ends; null where none is held.
-    #[schema(schema_with = moment_or_null)]
+    #[schema(value_type = Option<String>, format = DateTime, required)]
     pub lease_expires_at: Option<Moment>,
     /// When it was first begun.
-    #[schema(schema_with = moment)]
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: Moment,
     /// When it last changed.
-    #[schema(schema_with = moment)]
+    #[schema(value_type = String, format = DateTime)]
     pub updated_at: Moment,
     /// Where a person sees it.
-    #[schema(schema_with = uri)]
+    #[schema(value_type = String, format = "uri")]
     pub review_url: ReviewUrl<'a>,
 }
 
@@ -170,7 +173,7 @@ pub struct Lease<'a> {
     /// The secret that goes with marks, heartbeats and the outcome.
     pub token: &'a str,
     /// Until when.
-    #[schema(schema_with = moment)]
+    #[schema(value_type = String, format = DateTime)]
     pub expires_at: Moment,
 }
 
@@ -186,10 +189,10 @@ impl<'a> Lease<'a> {
 #[schema(as = Conflict)]
 pub struct ConflictBody<'a> {
     /// Its id; the same wrong payload again is the same conflict.
-    #[schema(schema_with = uuid)]
+    #[schema(value_type = String, format = Uuid)]
     pub id: Shown<guard::id::ConflictId>,
     /// Where a person sees it.
-    #[schema(schema_with = uri)]
+    #[schema(value_type = String, format = "uri")]
     pub review_url: ReviewUrl<'a>,
     /// What differs, at most 100 places.
     #[schema(max_items = 100)]
@@ -218,15 +221,15 @@ pub struct ChangeBody<'a> {
     /// Where (RFC 6901).
     pub path: String,
     /// How: only the received payload has it (`added`), only the approved one (`removed`), or both with different values.
-    #[schema(schema_with = change_kind)]
+    #[schema(value_type = ChangeKindSchema)]
     pub kind: &'static str,
     /// The value in the approved payload; left out where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = anything)]
+    #[schema(value_type = serde_json::Value, nullable = false)]
     pub approved: Option<Exact<'a>>,
     /// The value in the received payload; left out where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = anything)]
+    #[schema(value_type = serde_json::Value, nullable = false)]
     pub received: Option<Exact<'a>>,
 }
 
@@ -249,16 +252,16 @@ pub struct EventBody<'a> {
     #[schema(minimum = 1)]
     pub sequence: u64,
     /// When it happened.
-    #[schema(schema_with = moment)]
+    #[schema(value_type = String, format = DateTime)]
     pub at: Moment,
     /// Who did it: `token:NAME`, `token:NAME/WORKER`, `person:EMAIL` or `system:…`.
     #[schema(value_type = String)]
     pub actor: Shown<&'a guard::actor::Actor>,
     /// What it tells of.
-    #[schema(schema_with = entry_kind)]
+    #[schema(value_type = EventKindSchema)]
     pub kind: &'static str,
     /// The facts.
-    #[schema(schema_with = any_object)]
+    #[schema(value_type = serde_json::Map<String, serde_json::Value>)]
     pub detail: Exact<'a>,
     /// SHA-256 over this entry and all before it, in hexadecimal.
     #[schema(value_type = String)]
@@ -279,66 +282,47 @@ impl<'a> EventBody<'a> {
     }
 }
 
-fn names(names: impl IntoIterator<Item = &'static str>) -> Object {
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).build()
+/// Gives the names of one of the guard's enums to the description of the API.
+macro_rules! name_schema {
+    ($(#[$documentation:meta])* $schema:ident $name:literal $names:expr) => {
+        $(#[$documentation])*
+        pub struct $schema;
+
+        impl PartialSchema for $schema {
+            fn schema() -> RefOr<Schema> {
+                ObjectBuilder::new().schema_type(Type::String).enum_values(Some($names)).into()
+            }
+        }
+
+        impl ToSchema for $schema {
+            fn name() -> Cow<'static, str> {
+                Cow::Borrowed($name)
+            }
+        }
+    };
 }
 
-/// The schema of a decision's name.
-pub fn decision_name() -> Object {
-    names(DecisionName::ALL.map(DecisionName::as_str))
-}
-
-/// The schema of the one instruction.
-pub fn next_name() -> Object {
-    names([Next::Send, Next::UseResult, Next::Wait, Next::Stop].map(Next::as_str))
-}
-
-/// The schema of a state's name.
-pub fn state_name() -> Object {
-    names(StateName::ALL.map(StateName::as_str))
-}
-
-fn change_kind() -> Object {
-    names([ChangeKind::Changed, ChangeKind::Added, ChangeKind::Removed].map(ChangeKind::as_str))
-}
-
-fn entry_kind() -> Object {
-    names(EntryKind::ALL.map(EntryKind::as_str))
-}
-
-fn text(format: SchemaFormat) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::String).format(Some(format))
-}
-
-/// The schema of an id.
-pub fn uuid() -> Object {
-    text(SchemaFormat::KnownFormat(KnownFormat::Uuid)).build()
-}
-
-/// The schema of a moment.
-pub fn moment() -> Object {
-    text(SchemaFormat::KnownFormat(KnownFormat::DateTime)).build()
-}
-
-fn moment_or_null() -> Object {
-    text(SchemaFormat::KnownFormat(KnownFormat::DateTime))
-        .schema_type(utoipa::openapi::schema::SchemaType::from_iter([Type::String, Type::Null]))
-        .build()
-}
-
-fn uri() -> Object {
-    text(SchemaFormat::Custom("uri".to_owned())).build()
-}
-
-fn fingerprint() -> Object {
-    ObjectBuilder::new().schema_type(Type::String).pattern(Some("^sha256:[0-9a-f]{64}$")).build()
-}
-
-fn anything() -> Object {
-    ObjectBuilder::new().schema_type(utoipa::openapi::schema::SchemaType::AnyValue).build()
-}
-
-/// The schema of an object with any members.
-pub fn any_object() -> Object {
-    ObjectBuilder::new().schema_type(Type::Object).build()
-}
+name_schema!(
+    /// What was decided on a begin.
+    DecisionSchema "Decision" DecisionName::ALL.map(DecisionName::as_str)
+);
+name_schema!(
+    /// The one instruction that goes with a decision.
+    NextSchema "Next" [Next::Send, Next::UseResult, Next::Wait, Next::Stop].map(Next::as_str)
+);
+name_schema!(
+    /// Where an operation stands.
+    StateSchema "State" StateName::ALL.map(StateName::as_str)
+);
+name_schema!(
+    /// How a place differs.
+    ChangeKindSchema "ChangeKind" [ChangeKind::Changed, ChangeKind::Added, ChangeKind::Removed].map(ChangeKind::as_str)
+);
+name_schema!(
+    /// What an event tells of.
+    EventKindSchema "EventKind" EntryKind::ALL.map(EntryKind::as_str)
+);
+name_schema!(
+    /// What kind of problem it is.
+    CodeSchema "Code" Code::ALL.iter().map(|code| code.as_str())
+);

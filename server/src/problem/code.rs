@@ -10,7 +10,7 @@ use super::Problem;
 macro_rules! codes {
     ($($(#[doc = $documentation:literal])+ $name:ident $text:literal $status:ident $title:literal $advice:literal;)+) => {
         /// What kind of problem it is, for programs.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, utoipa::ToSchema)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
         pub enum Code {
             $($(#[doc = $documentation])+ #[serde(rename = $text)] $name,)+
         }
