@@ -2,7 +2,7 @@
 # Installs what is missing and leaves what is there: setup.sh build | test
 #
 #   build   the pinned Rust with its wasm32 target, and a C compiler (for SQLite)
-#   test    the same, and Chromium, PostgreSQL, the modules of the browser tests, cargo-deny
+#   test    the same, and Chromium, PostgreSQL, the modules of the browser tests, cargo-deny, schemathesis, promtool
 #
 # Debian's packages are installed with apt-get; on other systems the missing thing is named.
 set -eu
@@ -12,6 +12,8 @@ cd "$(dirname "$0")/.."
 CARGO_DENY_VERSION=0.20.2
 # The oldest that Playwright runs on.
 NODE_MAJOR=20
+# The version that tests the API by its description.
+SCHEMATHESIS_VERSION=4.32.5
 TOOLS="$PWD/target/tools"
 
 say() { printf '%s\n' "setup: $*" >&2; }
@@ -104,6 +106,26 @@ deny() {
     rm -rf "$TOOLS/build"
 }
 
+# What tests the API from outside.
+outside() {
+    has curl || install_package curl curl
+    if [ "$("$TOOLS/schemathesis/bin/schemathesis" --version 2>/dev/null | sed 's/.* //')" != "$SCHEMATHESIS_VERSION" ]; then
+        python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || install_package Python python3 python3-venv
+        say "installing schemathesis $SCHEMATHESIS_VERSION"
+        rm -rf "$TOOLS/schemathesis"
+        python3 -m venv "$TOOLS/schemathesis"
+        "$TOOLS/schemathesis/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$SCHEMATHESIS_VERSION"
+    fi
+    if ! has promtool && [ ! -x "$TOOLS/prometheus/usr/bin/promtool" ]; then
+        has apt-get || { say "promtool is missing, and there is no apt-get here: please install Prometheus"; exit 1; }
+        say "fetching promtool"
+        # Unpacked and not installed: a Prometheus server of the whole machine is not wanted.
+        mkdir -p "$TOOLS/prometheus"
+        (cd "$TOOLS/prometheus" && { apt-get download --quiet=2 prometheus || { apt-get update --quiet=2 && apt-get download --quiet=2 prometheus; }; } &&
+            dpkg-deb --extract prometheus_*.deb . && rm prometheus_*.deb) >/dev/null 2>&1
+    fi
+}
+
 case ${1:-} in
 build) rust ;;
 test)
@@ -111,6 +133,7 @@ test)
     browser
     postgres
     deny
+    outside
     ;;
 *)
     say "what for? build or test"

@@ -49,13 +49,17 @@ rust_tests() {
     fi
 }
 
+# The binary of the release build, which these tests drive.
+ONCEOVER_BINARY="$PWD/target/release/onceover"
+case ${CARGO_TARGET_DIR:-} in
+/*) ONCEOVER_BINARY="$CARGO_TARGET_DIR/release/onceover" ;;
+?*) ONCEOVER_BINARY="$PWD/$CARGO_TARGET_DIR/release/onceover" ;;
+esac
+export ONCEOVER_BINARY
+
+outside_tests() { scripts/outside.sh "$ONCEOVER_BINARY"; }
+
 browser_tests() {
-    ONCEOVER_BINARY="$PWD/target/release/onceover"
-    case ${CARGO_TARGET_DIR:-} in
-    /*) ONCEOVER_BINARY="$CARGO_TARGET_DIR/release/onceover" ;;
-    ?*) ONCEOVER_BINARY="$PWD/$CARGO_TARGET_DIR/release/onceover" ;;
-    esac
-    export ONCEOVER_BINARY
     timeout "$BROWSER_TESTS_SECONDS" npm --prefix end2end test
 }
 
@@ -68,6 +72,7 @@ stage "documentation" document
 stage "compile the tests" compile
 stage "rust tests, both databases" rust_tests
 stage "build the site and the release binary" cargo xtask build
+stage "the API and the metrics from outside" outside_tests
 stage "browser tests" browser_tests
 
 printf '\nEverything holds: %s s\n' "$(($(date +%s) - began))"

@@ -12,8 +12,8 @@ use serde::Deserialize as _;
 use serde::de::{self, Visitor};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-use utoipa::openapi::schema::AnyOfBuilder;
-use utoipa::openapi::{Array, ArrayBuilder, Ref};
+use utoipa::openapi::schema::{AnyOfBuilder, SchemaType};
+use utoipa::openapi::{Array, ArrayBuilder, ObjectBuilder, Ref};
 
 use super::answer::answer;
 use super::begin::BeginBody;
@@ -38,8 +38,8 @@ const MEMBERS: [&str; 1] = ["operations"];
 #[derive(ToSchema)]
 #[schema(as = Batch)]
 pub struct BatchBody {
-    /// The begins, each as for a single one.
-    #[schema(min_items = 0, max_items = 1_000)]
+    /// The begins, each as for a single one; what is none is refused by itself, with its own `status`.
+    #[schema(schema_with = items)]
     pub operations: Vec<BeginBody>,
 }
 
@@ -50,6 +50,12 @@ pub struct ResultsBody {
     /// Each is what a single begin would have been answered, with its own `status`.
     #[schema(schema_with = results)]
     pub results: String,
+}
+
+fn items() -> Array {
+    let anything = ObjectBuilder::new().schema_type(SchemaType::AnyValue);
+    let item = AnyOfBuilder::new().item(Ref::from_schema_name("Begin")).item(anything);
+    ArrayBuilder::new().items(item).max_items(Some(BATCH_ITEMS_MAX)).build()
 }
 
 fn results() -> Array {

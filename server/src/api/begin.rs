@@ -91,7 +91,7 @@ pub struct BeginBody {
     tag = "operations",
     params((
         "Prefer" = Option<String>, Header,
-        description = "`wait=N` holds an answer that says `wait` for up to N seconds, at most 60", example = "wait=10"
+        description = "`wait=N` holds an answer that says `wait` for up to N seconds, at most 60", example = "wait=1"
     )),
     request_body(content = BeginBody, content_type = "application/json"),
     responses(

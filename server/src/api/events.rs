@@ -38,7 +38,7 @@ pub struct EventsBody<'a> {
     tag = "reading",
     params(
         ("id" = String, Path, format = Uuid, description = "The operation"),
-        ("after" = Option<u64>, Query, description = "Only events behind this sequence", minimum = 0, maximum = 9_007_199_254_740_991_i64),
+        ("after" = Option<u64>, Query, description = "Only events behind this sequence", minimum = 0, maximum = 9_223_372_036_854_775_807_i64),
         ("limit" = Option<u32>, Query, description = "At most so many; 500 where it is left out", minimum = 1, maximum = 1_000),
     ),
     responses(

@@ -95,40 +95,35 @@ pub async fn openapi() -> Response {
 pub struct ListParameters {
     /// Only of this workflow.
     #[param(
-        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
-        min_length = 1,
+        pattern = r"^([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$",
         max_length = 200,
         required = false
     )]
     pub workflow: String,
     /// Only of this company.
     #[param(
-        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
-        min_length = 1,
+        pattern = r"^([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$",
         max_length = 200,
         required = false
     )]
     pub company: String,
     /// Only from this source system.
     #[param(
-        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
-        min_length = 1,
+        pattern = r"^([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$",
         max_length = 200,
         required = false
     )]
     pub source_system: String,
     /// Only of this document.
     #[param(
-        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
-        min_length = 1,
+        pattern = r"^([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$",
         max_length = 200,
         required = false
     )]
     pub document: String,
     /// Only of this action.
     #[param(
-        pattern = r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$",
-        min_length = 1,
+        pattern = r"^([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$",
         max_length = 200,
         required = false
     )]
@@ -136,11 +131,11 @@ pub struct ListParameters {
     /// Only in this state; several are an OR.
     #[param(value_type = Vec<StateSchema>, required = false, explode = true)]
     pub state: Vec<String>,
-    /// Only begun first at or after this moment.
-    #[param(format = DateTime, required = false)]
+    /// Only begun first at or after this moment (RFC 3339).
+    #[param(pattern = r"^(\d{4}-\d{2}-\d{2}[Tt].+)?$", required = false)]
     pub from: String,
-    /// Only begun first before this moment.
-    #[param(format = DateTime, required = false)]
+    /// Only begun first before this moment (RFC 3339).
+    #[param(pattern = r"^(\d{4}-\d{2}-\d{2}[Tt].+)?$", required = false)]
     pub to: String,
     /// Where the page starts: the `next_cursor` of the page before.
     #[param(required = false)]

@@ -34,12 +34,24 @@ pub struct OutcomeBody {
     /// The id under which the destination holds the record; needed with `confirmed`.
     #[schema(pattern = r"^[^\x00]*[^\s\x00][^\x00]*$", max_length = 2_000, required = false)]
     pub destination_reference: String,
-    /// What the destination answered, with `status` and `body`: kept for people.
-    #[schema(value_type = serde_json::Map<String, serde_json::Value>, required = false)]
-    pub response: String,
+    /// What the destination answered: kept for people.
+    #[schema(required = false)]
+    pub response: ResponseBody,
     /// How it is known; needed with `failed` and `unknown`.
     #[schema(pattern = r"^[^\x00]*[^\s\x00][^\x00]*$", max_length = 2_000, required = false)]
     pub reason: String,
+}
+
+/// What the destination answered.
+#[derive(ToSchema)]
+#[schema(as = DestinationResponse)]
+pub struct ResponseBody {
+    /// The HTTP status.
+    #[schema(minimum = 100, maximum = 599, required = false)]
+    pub status: u32,
+    /// The body, kept with every digit.
+    #[schema(value_type = serde_json::Value, required = false)]
+    pub body: String,
 }
 
 /// How it went.
