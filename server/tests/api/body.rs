@@ -127,7 +127,7 @@ async fn published_bodies_are_taken_or_refused_as_they_should(fresh: Fresh) {
             "ACCEPT" => drop(within.expect_proceed()),
             // Exact decimals are kept where they are no longer than a thousand digits.
             "REFUSE" if file.starts_with("i_number") => {
-                assert!([201, 422].contains(&within.status), "{file}: {within:?}")
+                assert!([201, 422].contains(&within.status), "{file}: {within:?}");
             }
             "REFUSE" => assert_eq!(within.status, 400, "{file}: {within:?}"),
             _ => assert!([201, 400, 422].contains(&within.status), "{file}: {within:?}"),
