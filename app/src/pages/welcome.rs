@@ -1,6 +1,6 @@
 //! `/welcome`: the first start, by the one-time link.
 
-use guard::person::PASSWORD_CHARACTERS_MIN;
+use guard::person::{PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
@@ -20,6 +20,8 @@ pub(crate) fn WelcomePage() -> impl IntoView {
         }
         "email" => "That is no address; it looks like name@example.com.".to_owned(),
         "short" => format!("The password has under {PASSWORD_CHARACTERS_MIN} characters."),
+        "long" => format!("The password has over {PASSWORD_BYTES_MAX} bytes."),
+        "rate" => "Too many tries. Wait a minute, then try again.".to_owned(),
         "differ" => "The two passwords differ.".to_owned(),
         _ => "That could not be taken. Try again.".to_owned(),
     });
