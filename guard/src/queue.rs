@@ -24,6 +24,8 @@ pub struct Filter {
     pub action: Option<String>,
     /// Only in one of these states; empty: in any.
     pub states: Vec<StateName>,
+    /// Only with a conflict that waits for a person.
+    pub with_open_conflicts: bool,
     /// Only created at or after this moment.
     pub from: Option<Timestamp>,
     /// Only created before this moment.

@@ -58,6 +58,8 @@ CREATE INDEX operation_by_company ON operation (company, id);
 CREATE INDEX operation_by_workflow ON operation (workflow, id);
 -- Everything that is not simply done, by state.
 CREATE INDEX operation_unfinished ON operation (state, id) WHERE state <> 'confirmed';
+-- What a changed payload arrived for, and nobody has looked at yet.
+CREATE INDEX operation_in_conflict ON operation (id) WHERE open_conflicts > 0;
 
 -- Bodies that retention may drop: the payload, and the destination's response to the attempt that settled it.
 CREATE TABLE body (

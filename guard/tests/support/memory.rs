@@ -465,6 +465,7 @@ fn matches(filter: &Filter, operation: &Operation) -> bool {
         && is(&filter.document, key.document.as_str())
         && is(&filter.action, key.action.as_str())
         && (filter.states.is_empty() || filter.states.contains(&operation.state.name()))
+        && (!filter.with_open_conflicts || operation.open_conflicts > 0)
         && filter.from.is_none_or(|from| operation.created_at >= from)
         && filter.to.is_none_or(|to| operation.created_at < to)
 }

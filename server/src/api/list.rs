@@ -80,6 +80,7 @@ fn read_filter(query: &Query) -> Result<Filter, Problem> {
         document: text("document")?,
         action: text("action")?,
         states: states.collect::<Result<_, _>>()?,
+        with_open_conflicts: false,
         from: query.moment("from")?,
         to: query.moment("to")?,
     })

@@ -88,7 +88,14 @@ async fn variety(fresh: &Fresh) -> Vec<Operation> {
         ];
         let state = states[usize::try_from(number % 5).unwrap()];
         // Twice the same moment: ids tell them apart.
-        all.push(put(fresh, parts, state, number / 2 * 1_000).await);
+        let mut operation = put(fresh, parts, state, number / 2 * 1_000).await;
+        if number % 7 == 0 {
+            let mut replacement = change(&operation, operation.state.clone(), operation.updated_at);
+            replacement.operation.open_conflicts = 1;
+            operation = replacement.operation.clone();
+            fresh.database.store.replace(replacement).await.unwrap();
+        }
+        all.push(operation);
     }
     all.sort_by_key(|operation| std::cmp::Reverse(operation.id));
     all
@@ -103,6 +110,7 @@ fn fits(operation: &Operation, filter: &Filter, reach: &Reach) -> bool {
         && same(&filter.document, &key.document)
         && same(&filter.action, &key.action)
         && (filter.states.is_empty() || filter.states.contains(&operation.state.name()))
+        && (!filter.with_open_conflicts || operation.open_conflicts > 0)
         && filter.from.is_none_or(|from| operation.created_at >= from)
         && filter.to.is_none_or(|to| operation.created_at < to)
         && reach.company(key.company.as_str())
@@ -124,7 +132,7 @@ async fn every_filter_limits_and_the_newest_comes_first(fresh: Fresh) {
         &[StateName::Confirmed, StateName::Sending],
     ];
     let mut found_some = 0;
-    for bits in 0..64 {
+    for bits in 0..128 {
         for states in states {
             let filter = Filter {
                 workflow: text(bits, 0, "handoff"),
@@ -133,6 +141,7 @@ async fn every_filter_limits_and_the_newest_comes_first(fresh: Fresh) {
                 document: text(bits, 3, "12"),
                 action: text(bits, 4, "create"),
                 states: states.to_vec(),
+                with_open_conflicts: bits & 64 != 0,
                 from: (bits & 32 != 0).then(|| moment(4_000)),
                 to: (bits & 32 != 0).then(|| moment(40_000)),
             };

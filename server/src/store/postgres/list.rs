@@ -92,6 +92,9 @@ fn push_selection(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, fi
             query.push(condition).push_bind(value.clone());
         }
     }
+    if filter.with_open_conflicts {
+        query.push(" AND open_conflicts > 0");
+    }
     // An id starts with the millisecond of its creation, so that the index by id bounds a span of time too.
     if let Some(from) = filter.from {
         query.push(" AND created_at >= ").push_bind(from.timestamp_millis());

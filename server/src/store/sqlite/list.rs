@@ -115,6 +115,10 @@ impl Source {
         if let Some(document) = &filter.document {
             return Self::of("operation_by_document", "document", single(document));
         }
+        if filter.with_open_conflicts {
+            let index = Some("operation_in_conflict");
+            return Self { index, column: "id", names: BTreeSet::new(), part: Some("open_conflicts > 0") };
+        }
         if !filter.states.is_empty() && !filter.states.contains(&StateName::Confirmed) {
             let states = filter.states.iter().map(|state| state.as_str().to_owned()).collect();
             return Self { part: Some("state <> 'confirmed'"), ..Self::of("operation_unfinished", "state", states) };
@@ -143,16 +147,17 @@ fn newest(reach: &Reach, filter: &Filter, behind: Option<u128>, limit: u32) -> Q
     let columns = OperationRow::COLUMNS;
 
     let Source { index, column, names, part } = Source::choose(reach, filter);
-    let sql = match index {
-        None => format!("SELECT {columns} FROM operation WHERE {conditions} ORDER BY id DESC LIMIT {limit}"),
-        Some(index) => {
-            let part = part.map(|part| format!(" AND {part}")).unwrap_or_default();
+    let index = index.map(|index| format!(" INDEXED BY {index}")).unwrap_or_default();
+    let part = part.map(|part| format!(" AND {part}")).unwrap_or_default();
+    let sql = match names.len() {
+        0 => format!("SELECT {columns} FROM operation{index} WHERE {conditions}{part} ORDER BY id DESC LIMIT {limit}"),
+        _ => {
             let arms: Vec<String> = names
                 .iter()
                 .map(|name| {
                     let name = values.text(name);
                     format!(
-                        "SELECT {columns} FROM operation INDEXED BY {index} WHERE {column} = {name}{part} AND {conditions} \
+                        "SELECT {columns} FROM operation{index} WHERE {column} = {name}{part} AND {conditions} \
                          ORDER BY id DESC LIMIT {limit}"
                     )
                 })
@@ -217,6 +222,9 @@ fn filtered(values: &mut Values, filter: &Filter) -> Vec<String> {
     if !filter.states.is_empty() {
         let states: BTreeSet<String> = filter.states.iter().map(|state| state.as_str().to_owned()).collect();
         conditions.push(values.one_of("state", &states));
+    }
+    if filter.with_open_conflicts {
+        conditions.push("open_conflicts > 0".to_owned());
     }
     conditions
 }
@@ -327,7 +335,7 @@ mod tests {
             &[StateName::Confirmed, StateName::Failed],
         ];
         let mut filters = Vec::new();
-        for bits in 0..64u32 {
+        for bits in 0..128u32 {
             for states in states {
                 let text = |bit: u32| (bits & (1 << bit) != 0).then(|| "x".to_owned());
                 filters.push(Filter {
@@ -337,6 +345,7 @@ mod tests {
                     document: text(3),
                     action: text(4),
                     states: states.to_vec(),
+                    with_open_conflicts: bits & 64 != 0,
                     from: moment.filter(|_| bits & 32 != 0),
                     to: moment.filter(|_| bits & 32 != 0),
                 });
@@ -373,7 +382,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(looked_at, reaches.len() * 256 * 4);
+        assert_eq!(looked_at, reaches.len() * 512 * 4);
     }
 
     #[test]
@@ -393,6 +402,7 @@ mod tests {
             Some("operation_unfinished")
         );
         assert_eq!(index(Filter { states: confirmed, company, ..Filter::default() }), Some("operation_by_company"));
+        assert_eq!(index(Filter { with_open_conflicts: true, ..Filter::default() }), Some("operation_in_conflict"));
     }
 
     #[test]
