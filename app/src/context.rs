@@ -15,6 +15,8 @@ pub struct Visit {
     pub guard: Guard,
     /// Who is signed in.
     pub person: Option<Person>,
+    /// The address under which people and automations reach this server, without a slash at its end.
+    pub address: Arc<str>,
     /// Messages that outlive a redirect.
     pub flash: Arc<dyn Flash>,
     /// Makes hashes of passwords.

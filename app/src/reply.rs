@@ -1,6 +1,10 @@
 //! How a form is answered: a browser without script is sent to a page that tells the effect, a script reads the result.
 
-use http::{header::ACCEPT, request::Parts};
+use http::{
+    Uri,
+    header::{ACCEPT, REFERER},
+    request::Parts,
+};
 use leptos::prelude::use_context;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -27,19 +31,20 @@ pub(crate) async fn answer<T, N: Serialize>(
     result
 }
 
+/// Sends whoever posted a form back to the page that it stood on; to the overview where that is not told.
+pub(crate) fn go_back() {
+    let parts = use_context::<Parts>();
+    let referer = parts.and_then(|parts| parts.headers.get(REFERER)?.to_str().ok()?.parse::<Uri>().ok());
+    // Two slashes would lead to another host.
+    let page =
+        referer.as_ref().and_then(Uri::path_and_query).map(|page| page.as_str()).filter(|page| !page.starts_with("//"));
+    leptos_axum::redirect(page.unwrap_or("/"));
+}
+
 /// The notice that was kept for this page.
 pub(crate) async fn take_notice<N: DeserializeOwned>(visit: &Visit, name: &str) -> Option<N> {
     // A notice of an older version of the desk is lost; what it told of is in the trail.
     serde_json::from_str(&visit.flash.take(name).await?).ok()
-}
-
-/// The address under which the one who asks sees this server, for commands to copy.
-pub(crate) fn seen_address() -> String {
-    let parts = use_context::<Parts>();
-    let header = |name: &str| parts.as_ref()?.headers.get(name)?.to_str().ok();
-    let host = header("x-forwarded-host").or_else(|| header("host")).unwrap_or("localhost");
-    let scheme = header("x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
-    format!("{scheme}://{host}")
 }
 
 fn is_sent_by_browser() -> bool {

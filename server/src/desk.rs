@@ -9,7 +9,7 @@ use axum::{
     },
 };
 use leptos::{nonce::use_nonce, prelude::*};
-use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list};
+use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list, render_app_async_with_context};
 
 use crate::{session::provide_visit, site};
 
@@ -18,11 +18,15 @@ pub fn routes() -> Router {
     let options = LeptosOptions::builder().output_name("onceover").build();
     let files = site::files();
 
+    let document = {
+        let options = options.clone();
+        move || shell(options.clone(), files.clone())
+    };
+
     Router::new()
-        .leptos_routes_with_context(&options, generate_route_list(App), prepare, {
-            let options = options.clone();
-            move || shell(options.clone(), files.clone())
-        })
+        .leptos_routes_with_context(&options, generate_route_list(App), prepare, document.clone())
+        // Where there is no page, the desk says so.
+        .fallback(render_app_async_with_context(prepare, document))
         .with_state(options)
 }
 

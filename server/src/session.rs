@@ -103,6 +103,8 @@ struct Inner {
     limits: Limits,
     first_start: FirstStart,
     settings: GateSettings,
+    /// The public address without a slash at its end, as pages show it.
+    address: Arc<str>,
     origin: CsrfLayer,
 }
 
@@ -124,7 +126,9 @@ impl Gate {
         let decoy = passwords.make(decoy).await?;
         let sessions = Sessions::new(database.pool.clone(), Arc::clone(&database.clock), entropy);
         let limits = Limits::new();
-        Ok(Self { inner: Arc::new(Inner { guard, sessions, passwords, decoy, limits, first_start, settings, origin }) })
+        let address = settings.public_url.trim_end_matches('/').into();
+        let inner = Inner { guard, sessions, passwords, decoy, limits, first_start, settings, address, origin };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Whether browsers reach the desk by TLS.

@@ -1,22 +1,32 @@
 //! What an act did, or why it did nothing.
 
 use guard::state::StateName;
-use leptos::prelude::*;
+use leptos::{html::Div, prelude::*};
 
 use super::{
     age::Moment,
     badge::Badge,
     fault,
+    heading::focus_soon,
     icon::{Icon, Picture},
     plain::Plain,
 };
-use crate::{failure::Failure, notice::Decided};
+use crate::{
+    failure::Failure,
+    notice::{Decided, Draft},
+};
 
-/// An effect: read out, and standing until the next page.
+/// An effect: read out, and standing until the next page. The focus goes to it, since what was acted on may be gone.
 #[component]
 pub(crate) fn Done(children: Children) -> impl IntoView {
+    let banner = NodeRef::<Div>::new();
+    Effect::new(move || {
+        if let Some(banner) = banner.get() {
+            focus_soon(banner.into());
+        }
+    });
     view! {
-        <div class="banner is-done" role="status">
+        <div class="banner is-done" role="status" tabindex="-1" node_ref=banner>
             <Icon picture=Picture::Check />
             <div>{children()}</div>
         </div>
@@ -42,6 +52,31 @@ pub(crate) fn Refused(
                     <Plain text=fault::sentence(&failure) />
                 </p>
             </div>
+        </div>
+    }
+    .into_any()
+}
+
+/// A decision that was not made and has no form to stand in any more, with what was written.
+#[component]
+pub(crate) fn Undecided(draft: Draft, failure: Failure) -> impl IntoView {
+    let Draft { destination_reference, reason, link, .. } = draft;
+    let written = [("reference", destination_reference), ("reason", reason), ("link", link)];
+    let written = written.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| {
+        view! {
+            <div>
+                <dt>{name}</dt>
+                <dd>
+                    <Plain text />
+                </dd>
+            </div>
+        }
+    });
+    view! {
+        <Refused what="Nothing was changed" failure />
+        <div class="panel undecided">
+            <h2>"What you wrote"</h2>
+            <dl class="facts">{written.collect_view()}</dl>
         </div>
     }
     .into_any()

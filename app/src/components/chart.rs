@@ -28,7 +28,7 @@ pub(crate) fn Chart(bars: Vec<Bar>, span: Span) -> impl IntoView {
     let legend = Kind::ALL.map(|kind| {
         view! {
             <li>
-                <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false">
+                <svg class="swatch" width="14" height="14" viewBox="0 0 10 10" aria-hidden="true" focusable="false">
                     <rect class=format!("bar is-{}", kind.as_str()) width="10" height="10" />
                     <rect class="bar-pattern" width="10" height="10" fill=pattern(kind) />
                 </svg>
@@ -154,11 +154,11 @@ fn short(at: guard::clock::Timestamp, span: Span) -> String {
     }
 }
 
-/// The next number with one leading digit of 1, 2 or 5: the top of an axis.
+/// The next number with a leading digit of 1, 2, 4, 6 or 8: the top of an axis.
 fn rounded_up(number: u64) -> u64 {
     let mut step = 1_u64;
     loop {
-        for factor in [1, 2, 5] {
+        for factor in [1, 2, 4, 6, 8] {
             if step.saturating_mul(factor) >= number {
                 return step.saturating_mul(factor);
             }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_axis_ends_on_a_round_number() {
-        assert_eq!([1, 2, 3, 7, 11, 501].map(rounded_up), [1, 2, 5, 10, 20, 1_000]);
+        assert_eq!([1, 2, 3, 7, 11, 501].map(rounded_up), [1, 2, 4, 8, 20, 600]);
         assert_eq!(rounded_up(u64::MAX), u64::MAX);
     }
 }

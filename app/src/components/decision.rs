@@ -1,6 +1,6 @@
 //! The forms by which a person decides what is uncertain.
 
-use guard::{person::Person, view::OperationView};
+use guard::{id::OperationId, person::Person, refusal::Refusal, view::OperationView};
 use leptos::{form::ActionForm, prelude::*};
 
 use super::{banner::Refused, frame::Stirred, plain::Plain};
@@ -89,8 +89,8 @@ fn DecisionForm(
         <section class="decision-form" aria-labelledby=id("title")>
             <h3 id=id("title")>{title}</h3>
             <p>{effect}</p>
-            {failure.map(|failure| view! { <Refused what="Nothing was changed" failure /> })}
-            {move || inline().filter(|_| asked.get()).map(|failure| view! { <Refused what="Nothing was changed" failure /> })}
+            {failure.map(|failure| view! { <NotDone failure id=operation.id /> })}
+            {move || inline().filter(|_| asked.get()).map(|failure| view! { <NotDone failure id=operation.id /> })}
             <div on:submit=move |_| asked.set(true)>
                 <ActionForm action=act>
                     <input type="hidden" name="draft[operation]" value=operation.id.to_string() />
@@ -136,6 +136,26 @@ fn DecisionForm(
                 </ActionForm>
             </div>
         </section>
+    }
+    .into_any()
+}
+
+/// Why nothing was changed; where the page is no longer true, the way to the one that is.
+#[component]
+fn NotDone(failure: Failure, id: OperationId) -> impl IntoView {
+    let is_stale = matches!(failure, Failure::Refused(Refusal::Stale { .. } | Refusal::Impossible { .. }));
+    view! {
+        <Refused what="Nothing was changed" failure />
+        {is_stale
+            .then(|| {
+                view! {
+                    <p class="actions">
+                        <a class="button is-quiet is-small" rel="external" href=format!("/operations/{id}")>
+                            "Look at it as it is now"
+                        </a>
+                    </p>
+                }
+            })}
     }
     .into_any()
 }

@@ -4,7 +4,7 @@ use guard::refusal::{Refusal, StoreFault};
 use leptos::prelude::*;
 
 use super::{heading::Heading, plain::Plain};
-use crate::failure::Failure;
+use crate::{failure::Failure, wording};
 
 /// A failure that takes the place of a page; the answer takes its status.
 #[component]
@@ -50,6 +50,10 @@ pub(crate) fn Fault(
 
 /// What a failure says, as a sentence.
 pub(crate) fn sentence(failure: &Failure) -> String {
+    if let Failure::Refused(Refusal::Stale { state, by, at }) = failure {
+        let (state, by, at) = (wording::state_word(*state).to_lowercase(), wording::actor(by), wording::moment(*at));
+        return format!("Meanwhile it is {state}: {by} changed it at {at}.");
+    }
     let text = failure.to_string();
     let mut characters = text.chars();
     let start = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

@@ -97,7 +97,7 @@ pub(crate) fn Frame() -> impl IntoView {
 #[component]
 pub(crate) fn Mark() -> impl IntoView {
     view! {
-        <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+        <svg class="mark" width="22" height="22" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
             <path d="M27 13.5A11.5 11.5 0 1 0 27.5 17" />
             <path d="m11 16 4 4L27 8" />
         </svg>

@@ -15,6 +15,14 @@ impl LastPath {
     }
 }
 
+/// Sets the focus on an element that is made, but may not stand on the page before the next frame. One that is gone by then has
+/// nothing to focus.
+pub(crate) fn focus_soon(element: web_sys::HtmlElement) {
+    request_animation_frame(move || {
+        let _ = element.focus();
+    });
+}
+
 /// The heading. After a navigation the focus is set on it, which also reads it out.
 #[component]
 pub(crate) fn Heading(
@@ -30,8 +38,7 @@ pub(crate) fn Heading(
         let Some((heading, LastPath(last))) = heading.get().zip(last) else { return };
         let path = path.get_untracked();
         if last.get_value().is_some_and(|last| last != path) {
-            // A heading that is gone has nothing to focus.
-            let _ = heading.focus();
+            focus_soon(heading.into());
         }
         last.set_value(Some(path));
     });

@@ -65,7 +65,7 @@ impl Picture {
 #[component]
 pub(crate) fn Icon(picture: Picture) -> impl IntoView {
     view! {
-        <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+        <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
             <path d=picture.path() />
         </svg>
     }

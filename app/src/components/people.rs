@@ -59,7 +59,7 @@ pub(crate) fn PeopleTable(people: Vec<Person>, me: Person) -> impl IntoView {
         }
     });
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="People">
+        <div class="scroll" tabindex="0" role="region" aria-label="People who can sign in">
             <table class="cards">
                 <caption class="hidden">"People who can sign in, by address"</caption>
                 <thead>

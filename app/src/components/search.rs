@@ -27,6 +27,7 @@ pub(crate) fn SearchForm(search: Memo<Search>, workflows: Vec<(String, String)>)
             </label>
         }
     });
+    let has_conflicts = move || search.with(|search| search.conflicts == "open");
     #[cfg(feature = "hydrate")]
     let submit = {
         let navigate = leptos_router::hooks::use_navigate();
@@ -43,6 +44,7 @@ pub(crate) fn SearchForm(search: Memo<Search>, workflows: Vec<(String, String)>)
                 document: text("document"),
                 action: text("action"),
                 states: written.get_all("state").iter().filter_map(|state| state.as_string()).collect(),
+                conflicts: text("conflicts"),
                 from: text("from"),
                 to: text("to"),
                 cursor: String::new(),
@@ -70,14 +72,20 @@ pub(crate) fn SearchForm(search: Memo<Search>, workflows: Vec<(String, String)>)
                 <Field name="from" label="Created from (UTC)" kind="datetime-local" value=Signal::derive(move || search.get().from) />
                 <Field name="to" label="Created before (UTC)" kind="datetime-local" value=Signal::derive(move || search.get().to) />
             </div>
+            <div class="search-end">
             <fieldset class="chips">
                 <legend>"State"</legend>
                 {states.into_iter().collect_view()}
+                <label class="chip is-conflict">
+                    <input type="checkbox" name="conflicts" value="open" checked=has_conflicts prop:checked=has_conflicts />
+                    <span>"Open conflict"</span>
+                </label>
             </fieldset>
             <p class="actions">
                 <button type="submit">"Filter"</button>
                 {move || search.get().limits().then(|| view! { <a class="button is-quiet" href="/operations">"Clear"</a> })}
             </p>
+            </div>
         </form>
     }
     .into_any()

@@ -49,7 +49,7 @@ pub(crate) fn TokenTable(
     }
     let rows = tokens.into_iter().map(|token| view! { <TokenRow is_asked={asked == Some(token.id)} token act /> });
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="API tokens">
+        <div class="scroll" tabindex="0" role="region" aria-label="Tokens, the newest first">
             <table class="cards">
                 <caption class="hidden">"API tokens, the newest first"</caption>
                 <thead>

@@ -13,5 +13,6 @@ pub(crate) async fn choose_theme(theme: Theme) -> Result<(), Failure> {
     {
         answer.append_header(http::header::SET_COOKIE, cookie);
     }
+    crate::reply::go_back();
     Ok(())
 }

@@ -21,6 +21,8 @@ pub(crate) struct Search {
     pub action: String,
     /// Only in one of these states.
     pub states: Vec<String>,
+    /// `open`: only with a conflict that waits for a person.
+    pub conflicts: String,
     /// Only created at or after this moment (UTC).
     pub from: String,
     /// Only created before this moment (UTC).
@@ -42,6 +44,7 @@ impl Search {
             document: text("document"),
             action: text("action"),
             states,
+            conflicts: text("conflicts"),
             from: text("from"),
             to: text("to"),
             cursor: text("cursor"),
@@ -56,6 +59,7 @@ impl Search {
             ("source_system", &self.source_system),
             ("document", &self.document),
             ("action", &self.action),
+            ("conflicts", &self.conflicts),
             ("from", &self.from),
             ("to", &self.to),
             ("cursor", cursor),
@@ -124,9 +128,18 @@ mod parse {
             document: text(&search.document),
             action: text(&search.action),
             states: search.states.iter().map(state).collect::<Result<_, _>>()?,
+            with_open_conflicts: conflicts(&search.conflicts)?,
             from: moment("from", &search.from)?,
             to: moment("to", &search.to)?,
         })
+    }
+
+    fn conflicts(text: &str) -> Result<bool, Refusal> {
+        match text {
+            "" => Ok(false),
+            "open" => Ok(true),
+            other => Err(Refusal::field("conflicts", format!("is {other:?}; only \"open\" is possible"))),
+        }
     }
 
     /// A moment in UTC as an address or a form's field writes it: `2026-03-01`, `2026-03-01T14:00`, or RFC 3339.

@@ -218,14 +218,14 @@ pub(crate) async fn read_overview(span: Span) -> Result<Overview, Failure> {
     use guard::queue::{Filter, Order, PageRequest};
 
     let visit = crate::context::Visit::current()?;
-    let (person, guard, address) = (visit.person()?, &visit.guard, crate::reply::seen_address());
+    let (person, guard) = (visit.person()?, &visit.guard);
     let request = PageRequest { cursor: None, limit: NEEDS_ROWS };
     let needs = guard.operations(&person.reach, &Filter::default(), Order::LongestUncertain, &request).await?;
     let waiting = guard.waiting(&person.reach).await?;
     let as_of = guard.now();
     let counts = guard.counts(&person.reach, chrono::DateTime::UNIX_EPOCH, as_of + chrono::TimeDelta::hours(1)).await?;
     let summary = summary::of(&counts, span, as_of, &guard.catalogue());
-    let guide = if counts.is_empty() { Some(guide::of(guard, person, address).await?) } else { None };
+    let guide = if counts.is_empty() { Some(guide::of(guard, person, &visit.address).await?) } else { None };
     Ok(Overview {
         as_of,
         person: person.clone(),
@@ -412,14 +412,14 @@ mod guide {
     use super::{Example, Guide};
     use crate::failure::Failure;
 
-    pub(super) async fn of(guard: &Guard, person: &Person, address: String) -> Result<Guide, Failure> {
+    pub(super) async fn of(guard: &Guard, person: &Person, address: &str) -> Result<Guide, Failure> {
         guard.refresh().await?;
         let catalogue = guard.catalogue();
         let workflow = catalogue.workflows.values().find(|known| !known.is_retired).map(|known| &known.workflow);
         let company = person.reach.companies.iter().flatten().next().map_or("acme", String::as_str);
         let tokens = guard.tokens().await?;
         Ok(Guide {
-            address,
+            address: address.to_owned(),
             example: workflow.map(|workflow| Example {
                 workflow: workflow.name.as_str().to_owned(),
                 body: body(workflow, company).indented(),

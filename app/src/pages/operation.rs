@@ -15,12 +15,13 @@ use crate::{
     components::{
         age::{Age, AsOf, Moment},
         badge::Badge,
-        banner::{DecidedBanner, Refused},
+        banner::{DecidedBanner, Undecided},
         changes::ConflictCard,
         copy::Copyable,
         decision::DecisionForms,
         fault::Fault,
         heading::Heading,
+        icon::{Icon, Picture},
         money::Amount,
         plain::{Outside, Plain},
         timeline::Timeline,
@@ -74,7 +75,7 @@ fn Shown(report: Report, act: ServerAction<Resolve>) -> impl IntoView {
     };
     let is_uncertain = operation.state.is_uncertain();
     // Without a form to stand in, the refusal stands above the page.
-    let gone = refused.clone().filter(|_| !is_uncertain).map(|(_, failure)| failure);
+    let gone = refused.clone().filter(|_| !is_uncertain);
     let (now_text, next_text) = wording::standing(&operation);
     let title = operation.sentence.clone();
     let sentence = operation.sentence.clone();
@@ -89,7 +90,7 @@ fn Shown(report: Report, act: ServerAction<Resolve>) -> impl IntoView {
     });
     view! {
         {done.map(|decided| view! { <DecidedBanner decided /> })}
-        {gone.map(|failure| view! { <Refused what="Nothing was changed" failure /> })}
+        {gone.map(|(draft, failure)| view! { <Undecided draft failure /> })}
         <div class="page-head">
             <Heading title>
                 <Plain text=sentence />
@@ -274,7 +275,7 @@ fn Content(payload: Option<String>) -> impl IntoView {
         }
     });
     view! {
-        <pre class="payload" tabindex="0" role="region" aria-label="Approved payload">
+        <pre class="payload" tabindex="0" role="region" aria-label="The payload as JSON">
             <code>{lines.collect_view()}</code>
         </pre>
     }
@@ -329,7 +330,8 @@ fn Act(who: &'static str, what: &'static str, why_not: Option<String>, href: Opt
     };
     view! {
         <li class="act" class:is-barred=!is_allowed>
-            <p>
+            <p class="act-what">
+                <Icon picture=if is_allowed { Picture::Arrow } else { Picture::Barred } />
                 {named}
                 <span class="hidden">{if is_allowed { ": possible" } else { ": not possible" }}</span>
             </p>

@@ -8,7 +8,7 @@ use crate::{
     components::{
         age::{Age, AsOf},
         badge::Badge,
-        banner::{DecidedBanner, Refused},
+        banner::{DecidedBanner, Undecided},
         decision::DecisionForms,
         fault::Fault,
         heading::Heading,
@@ -67,7 +67,7 @@ fn Shown(queue: Queue, chosen: Memo<String>, act: ServerAction<Resolve>) -> impl
     let gone = refused.clone().filter(|(draft, _)| page.rows.iter().all(|row| row.id != draft.operation));
     let head = view! {
         {done.map(|decided| view! { <DecidedBanner decided /> })}
-        {gone.map(|(_, failure)| view! { <Refused what="Nothing was changed" failure /> })}
+        {gone.map(|(draft, failure)| view! { <Undecided draft failure /> })}
         <div class="page-head">
             <Heading title="Unknown">"Unknown"</Heading>
             <AsOf at=as_of />
@@ -162,6 +162,7 @@ fn Row(
                 view! {
                     <tr class="queue-open">
                         <td colspan="7">
+                            <h2 class="hidden">"Decide"</h2>
                             <DecisionForms
                                 operation=operation.clone()
                                 person=person.clone()

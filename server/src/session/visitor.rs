@@ -52,7 +52,8 @@ pub(super) async fn admit(State(gate): State<Gate>, session: Session, mut reques
     }
     let flash: Arc<dyn Flash> = Arc::new(SessionFlash { session, is_kept: person.is_some() });
     let passwords = Arc::new(gate.inner.passwords.clone());
-    request.extensions_mut().insert(Visit { guard: gate.inner.guard.clone(), person, flash, passwords });
+    let (guard, address) = (gate.inner.guard.clone(), Arc::clone(&gate.inner.address));
+    request.extensions_mut().insert(Visit { guard, person, address, flash, passwords });
     next.run(request).await
 }
 
