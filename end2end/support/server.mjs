@@ -1,7 +1,7 @@
 // The real binary on a database of its own and a free port of the loopback.
 
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,17 +15,21 @@ const START_MS = 30_000;
 const POLL_MS = 50;
 
 /**
- * Starts `onceover serve` on SQLite in a fresh folder, or on the database given; whoever starts it stops it.
+ * Starts `onceover serve` on SQLite in a fresh folder, or on the database given, with a configuration file where its
+ * text is given; whoever starts it stops it.
  * @returns {Promise<{url: string, database: string, output: () => string, stop: () => Promise<void>}>}
  */
-export async function serve({ database, arguments: more = [], environment = {} } = {}) {
+export async function serve({ database, configuration, arguments: more = [], environment = {} } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "onceover-"));
+  const file = join(folder, "onceover.toml");
+  if (configuration !== undefined) await writeFile(file, configuration);
+  const configured = configuration === undefined ? [] : ["--config", file];
   const store = database ?? `sqlite://${join(folder, "onceover.db")}`;
   const listen = `127.0.0.1:${await freePort()}`;
   const url = `http://${listen}`;
 
   let output = "";
-  const server = spawn(BINARY, ["serve", ...more], {
+  const server = spawn(BINARY, ["serve", ...configured, ...more], {
     cwd: folder,
     env: { ...process.env, ONCEOVER_DATABASE: store, ONCEOVER_LISTEN: listen, ...environment },
     stdio: ["ignore", "pipe", "pipe"],

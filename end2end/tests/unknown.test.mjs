@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+
+import { MODES, address, begin, openDesk, sentence } from "../support/desk.mjs";
+
+describe("settling what is uncertain", () => {
+  let desk;
+  before(async () => {
+    desk = await openDesk({
+      people: { olga: ["--role", "operator"], oskar: ["--role", "operator"], vera: ["--role", "viewer"] },
+    });
+  });
+  after(() => desk?.close());
+  afterEach(() => desk.endPages());
+
+  /** Opens the queue at the forms of one operation. */
+  const openForms = async (page, document) => {
+    await page.visit("/unknown");
+    const row = page.getByRole("row", { name: sentence(document) });
+    await row.getByText("no answer within 10 s").waitFor();
+    await page.getByRole("link", { name: new RegExp(`^Decide.*${document}`) }).click();
+    return {
+      row,
+      confirm: page.getByRole("region", { name: "Confirm with reference" }),
+      notApplied: page.getByRole("region", { name: "Not applied" }),
+    };
+  };
+
+  for (const { mode, scripts } of MODES) {
+    test(`${mode}: confirmed with a reference, after a reason was missing`, async () => {
+      const asked = begin();
+      const { operation } = await desk.worker.lose(asked);
+      const page = await desk.page({ as: "olga", scripts, refusals: true });
+      const { row, confirm } = await openForms(page, asked.document);
+
+      // A browser that lets an empty field pass is told by the server, and nothing that was written is lost.
+      await confirm.getByLabel("Destination reference").fill("task-907");
+      await confirm.getByLabel("Reason").fill("   ");
+      await confirm.getByLabel("Link to evidence").fill("https://tickets.example/4711");
+      await confirm.getByRole("button", { name: "Confirm" }).click();
+      const mistake = confirm.getByRole("alert");
+      await mistake.getByText("Nothing was changed").waitFor();
+      assert.match(await mistake.innerText(), /reason/i);
+      assert.equal(await confirm.getByLabel("Destination reference").inputValue(), "task-907");
+      assert.equal(await confirm.getByLabel("Link to evidence").inputValue(), "https://tickets.example/4711");
+      assert.equal(await desk.worker.state(operation.id), "unknown");
+
+      await confirm.getByLabel("Reason").fill("The ledger shows it");
+      await confirm.getByRole("button", { name: "Confirm" }).click();
+      const effect = page.getByRole("status").filter({ hasText: sentence(asked.document) });
+      await effect.getByText("Confirmed", { exact: true }).waitFor();
+      assert.match(await effect.innerText(), /Unknown.*Confirmed.*task-907.*olga@example\.com/s);
+      await row.waitFor({ state: "detached" });
+
+      const again = await desk.worker.begin(asked);
+      assert.deepEqual([again.status, again.decision, again.operation.destination_reference], [200, "replay", "task-907"]);
+
+      // The effect is told once; what stays is in the timeline and the evidence.
+      await page.visit(`/operations/${operation.id}`);
+      assert.equal(await page.getByRole("status").filter({ hasText: "became" }).count(), 0);
+      await page.getByText("Decided: unknown → confirmed as task-907: The ledger shows it").waitFor();
+      const evidence = page.getByRole("region", { name: "Evidence" });
+      await evidence.getByText("The ledger shows it").waitFor();
+      assert.equal(
+        await evidence.getByRole("link").getAttribute("href"),
+        "https://tickets.example/4711",
+      );
+    });
+
+    test(`${mode}: not applied, with a reason, so that the next begin is attempt 2`, async () => {
+      const asked = begin();
+      await desk.worker.lose(asked);
+      const page = await desk.page({ as: "olga", scripts, refusals: true });
+      const { row, notApplied } = await openForms(page, asked.document);
+      await notApplied.getByLabel("Reason").fill("\t");
+      await notApplied.getByRole("button", { name: "Mark as not applied" }).click();
+      assert.match(await notApplied.getByRole("alert").innerText(), /reason/i);
+
+      await notApplied.getByLabel("Reason").fill("Searched the ledger by document: none");
+      await notApplied.getByRole("button", { name: "Mark as not applied" }).click();
+      const effect = page.getByRole("status").filter({ hasText: sentence(asked.document) });
+      await effect.getByText("Failed", { exact: true }).waitFor();
+      await effect.getByText("The next begin with the same payload may send it again.").waitFor();
+      await row.waitFor({ state: "detached" });
+
+      const again = await desk.worker.begin(asked);
+      assert.deepEqual([again.status, again.decision, again.attempt], [201, "proceed", 2]);
+    });
+
+    test(`${mode}: a page that is no longer true cannot decide`, async () => {
+      const asked = begin();
+      const { operation } = await desk.worker.lose(asked);
+      const late = await desk.page({ as: "olga", scripts, refusals: true });
+      const { notApplied } = await openForms(late, asked.document);
+
+      const page = await desk.page({ as: "oskar", scripts });
+      await page.visit(`/operations/${operation.id}`);
+      const confirm = page.getByRole("region", { name: "Confirm with reference" });
+      await confirm.getByLabel("Destination reference").fill("task-1");
+      await confirm.getByLabel("Reason").fill("It is in the ledger");
+      await confirm.getByRole("button", { name: "Confirm" }).click();
+      await page.getByText("It was applied, once.").waitFor();
+
+      await notApplied.getByLabel("Reason").fill("I do not see it");
+      await notApplied.getByRole("button", { name: "Mark as not applied" }).click();
+      const refusal = late.getByRole("alert").filter({ hasText: "Nothing was changed" });
+      const { updated_at: at } = await desk.worker.ask("GET", `/operations/${operation.id}`);
+      const told = await refusal.innerText();
+      assert.match(told, /confirmed/);
+      assert.ok(told.includes(address("oskar")), `by whom: ${told}`);
+      assert.ok(told.includes(at) || told.includes(at.slice(0, 19).replace("T", " ")), `when: ${told}, and it was ${at}`);
+      assert.equal(await desk.worker.state(operation.id), "confirmed");
+    });
+
+    test(`${mode}: a viewer sees the controls, why not, and is refused by the server`, async () => {
+      const asked = begin();
+      const { operation } = await desk.worker.lose(asked);
+      const page = await desk.page({ as: "vera", scripts });
+      const { confirm, notApplied } = await openForms(page, asked.document);
+      for (const [form, button] of [[confirm, "Confirm"], [notApplied, "Mark as not applied"]]) {
+        assert.ok(await form.getByRole("button", { name: button }).isDisabled());
+        assert.ok(await form.getByLabel("Reason").isDisabled());
+        await form.getByText("Deciding needs the role operator or admin; you are a viewer.").waitFor();
+      }
+
+      const field = (name) => confirm.locator(`[name="draft[${name}]"]`).getAttribute("value");
+      const forged = {
+        "draft[operation]": await field("operation"),
+        "draft[version]": await field("version"),
+        "draft[fingerprint]": await field("fingerprint"),
+        "draft[verdict]": "confirmed",
+        "draft[origin]": "operation",
+        "draft[destination_reference]": "task-1",
+        "draft[reason]": "because I can",
+      };
+      const answer = await page.context().request.post("/fn/resolve", { form: forged });
+      assert.equal(answer.status(), 403, await answer.text());
+      // As a form it is told on the page.
+      const headers = { accept: "text/html" };
+      await page.context().request.post("/fn/resolve", { form: forged, headers, maxRedirects: 0 });
+      await page.visit(`/operations/${operation.id}`);
+      await page.getByRole("alert").first().getByText("Not allowed: deciding needs the role operator or admin").waitFor();
+      assert.equal(await desk.worker.state(operation.id), "unknown");
+    });
+  }
+
+  test("an empty queue says when something comes", async () => {
+    const fresh = await openDesk({ people: { olga: ["--role", "operator"] } });
+    try {
+      const page = await fresh.page({ as: "olga" });
+      await page.visit("/unknown");
+      await page.getByText("Nothing is uncertain.").waitFor();
+      assert.equal(await page.getByRole("table").count(), 0);
+      await fresh.endPages();
+    } finally {
+      await fresh.close();
+    }
+  });
+});
