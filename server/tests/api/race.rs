@@ -13,6 +13,7 @@ const ROUNDS_SOAK: usize = 200;
 
 on_both!(
     fifty_at_once_are_one_grant,
+    fifty_at_once_at_two_servers_are_one_grant,
     two_hundred_at_once_hear_no_failure,
     two_payloads_that_race_are_one_grant_and_one_conflict,
     the_next_attempt_is_granted_once,
@@ -33,6 +34,26 @@ async fn fifty_at_once_are_one_grant(fresh: Fresh) {
     let answers = join_all((0..50).map(|_| begin.clone().into_future())).await;
     answers.iter().for_each(|answer| assert_eq!(answer.expect_replay(), "ticket-1"));
     assert_eq!(mail.get("/api/v1/operations").await.json()["operations"].as_array().unwrap().len(), 1);
+    desk.close().await;
+}
+
+/// Case C12, with two servers over one database.
+async fn fifty_at_once_at_two_servers_are_one_grant(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let here = desk.worker("mail").await;
+    let second = desk.second().await;
+    let there = second.worker(&here);
+    for round in 0..10 {
+        let document = format!("<m-{round}@example.test>");
+        let begins = (0..50).map(|number| if number % 2 == 0 { &here } else { &there }.begin(&document, PAYLOAD));
+        let answers = join_all(begins.map(IntoFuture::into_future)).await;
+        assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
+        assert_eq!(answers.iter().filter(|answer| answer.status == 409).count(), 49);
+        let granted = answers.iter().find(|answer| answer.status == 201).unwrap().expect_proceed();
+        there.confirm(&granted, "ticket").await.expect_state("confirmed");
+        assert_eq!(here.begin(&document, PAYLOAD).await.expect_replay(), "ticket");
+    }
+    second.server.database.close().await;
     desk.close().await;
 }
 

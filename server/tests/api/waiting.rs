@@ -14,6 +14,8 @@ const SOON: Duration = Duration::from_secs(8);
 
 on_both!(
     a_held_answer_comes_when_the_operation_is_confirmed,
+    a_held_answer_comes_when_another_server_confirms,
+    who_goes_away_while_waiting_gets_no_grant,
     one_of_those_who_wait_gets_the_next_attempt,
     a_held_answer_comes_when_a_person_decides,
     a_held_answer_comes_when_the_lease_ends,
@@ -35,6 +37,37 @@ async fn a_held_answer_comes_when_the_operation_is_confirmed(fresh: Fresh) {
     assert_eq!(answer.expect_replay(), "task-1");
     assert_eq!(answer.header("preference-applied"), Some("wait=60"));
     assert!(started.elapsed() < SOON);
+    desk.close().await;
+}
+
+async fn a_held_answer_comes_when_another_server_confirms(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let here = desk.worker("worker").await;
+    let second = desk.second().await;
+    let grant = here.begin("INV-001", PAYLOAD).await.expect_proceed();
+    let started = Instant::now();
+    let held = tokio::spawn(here.begin("INV-001", PAYLOAD).wait(60).into_future());
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    second.worker(&here).confirm(&grant, "task-1").await.expect_state("confirmed");
+    assert_eq!(held.await.unwrap().expect_replay(), "task-1");
+    assert!(started.elapsed() < SOON);
+    second.server.database.close().await;
+    desk.close().await;
+}
+
+async fn who_goes_away_while_waiting_gets_no_grant(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    let grant = worker.begin("INV-001", PAYLOAD).await.expect_proceed();
+    let held = tokio::spawn(worker.begin("INV-001", PAYLOAD).wait(60).into_future());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    held.abort();
+    assert!(held.await.is_err());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    worker.fail(&grant, "refused").await.expect_state("failed");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(worker.read(&grant.id).await["state"], "failed", "nobody is there to send");
+    assert_eq!(worker.begin("INV-001", PAYLOAD).await.expect_proceed().attempt, 2);
     desk.close().await;
 }
 
