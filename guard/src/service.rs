@@ -8,6 +8,7 @@ mod begin;
 mod desk;
 mod grant;
 mod report;
+mod totals;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -47,6 +48,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     catalogue: RwLock<Arc<Catalogue>>,
+    totals: RwLock<totals::Totals>,
 }
 
 impl Guard {
@@ -61,7 +63,8 @@ impl Guard {
         entropy: Arc<dyn Entropy>,
     ) -> Result<Self, StoreFault> {
         let catalogue = RwLock::new(Arc::new(registry.catalogue().await?));
-        Ok(Self { inner: Arc::new(Inner { store, registry, clock, entropy, catalogue }) })
+        let totals = RwLock::default();
+        Ok(Self { inner: Arc::new(Inner { store, registry, clock, entropy, catalogue, totals }) })
     }
 
     /// The present moment, by the guard's clock.

@@ -497,6 +497,27 @@ async fn money_is_read_and_counted() {
 }
 
 #[tokio::test]
+async fn counts_in_all_neither_lose_nor_repeat_an_hour() {
+    let world = World::new().await;
+    let billing = world.worker("billing").await;
+    let permit = billing.owns("order-1").await;
+    billing.confirms(&permit, "task-1").await.unwrap();
+    for hour in 1..=5u64 {
+        billing.asks("order-1").hears().await;
+        // Twice, since the second answer comes from what the first one kept.
+        for _ in 0..2 {
+            let counts = world.guard.counts_in_all(&Reach::EVERYTHING).await.unwrap();
+            let replays =
+                counts.iter().filter(|count| count.counted == Counted::Decision(guard::decision::DecisionName::Replay));
+            assert_eq!(replays.map(|count| count.number).sum::<u64>(), hour);
+        }
+        world.clock.advance(3_600);
+    }
+    let elsewhere = Reach::over(["elsewhere".to_owned()], []);
+    assert_eq!(world.guard.counts_in_all(&elsewhere).await.unwrap(), []);
+}
+
+#[tokio::test]
 async fn twins_both_survive() {
     let world = World::new().await;
     let billing = world.worker("billing").await;

@@ -57,7 +57,10 @@ pub(crate) fn FirstSteps(
     view! {
         <section class="guide" aria-labelledby="guide-title">
             <h2 id="guide-title">"Three steps to the first operation"</h2>
-            <p>"Nothing was begun yet. This page fills by itself once something is."</p>
+            <p>
+                "Nothing was begun yet. This page looks for the first operation every few seconds; without script, "
+                <a href="/" rel="external">"look again"</a>"."
+            </p>
             <ol>
                 <Step title="Say what your automation does" is_done=has_workflow>
                     {if has_workflow {
@@ -65,11 +68,11 @@ pub(crate) fn FirstSteps(
                     } else {
                         view! {
                             <p>
-                                "Write this to a file, change what differs, and apply it with the same "
+                                "Write this to "<code>"onceover.toml"</code>", change what differs, and apply it with the same "
                                 <code>"--database"</code>" that the server runs on."
                             </p>
                             <Snippet text=CONFIGURATION what="configuration" />
-                            <Snippet text="onceover apply onceover.toml --database sqlite://data/onceover.db" what="command" />
+                            <Snippet text="onceover apply onceover.toml" what="command" />
                         }
                         .into_any()
                     }}

@@ -223,16 +223,18 @@ pub(crate) async fn read_overview(span: Span) -> Result<Overview, Failure> {
     let needs = guard.operations(&person.reach, &Filter::default(), Order::LongestUncertain, &request).await?;
     let waiting = guard.waiting(&person.reach).await?;
     let as_of = guard.now();
-    let counts = guard.counts(&person.reach, chrono::DateTime::UNIX_EPOCH, as_of + chrono::TimeDelta::hours(1)).await?;
+    let in_all = guard.counts_in_all(&person.reach).await?;
+    let from = summary::start(span, as_of);
+    let counts = guard.counts(&person.reach, from, as_of + chrono::TimeDelta::hours(1)).await?;
     let summary = summary::of(&counts, span, as_of, &guard.catalogue());
-    let guide = if counts.is_empty() { Some(guide::of(guard, person, &visit.address).await?) } else { None };
+    let guide = if in_all.is_empty() { Some(guide::of(guard, person, &visit.address).await?) } else { None };
     Ok(Overview {
         as_of,
         person: person.clone(),
         span,
         waiting,
         prevented: summary.prevented,
-        prevented_in_all: summary.prevented_in_all,
+        prevented_in_all: summary::prevented(&in_all),
         bars: summary.bars,
         workflows: summary.workflows,
         needs: needs.rows.iter().map(|operation| guard.view(operation)).collect(),
@@ -256,23 +258,38 @@ mod summary {
 
     pub(super) struct Summary {
         pub prevented: Prevented,
-        pub prevented_in_all: Prevented,
         pub bars: Vec<Bar>,
         pub workflows: Vec<WorkflowRow>,
     }
 
-    /// Adds hourly counts up.
-    pub(super) fn of(counts: &[Count], span: Span, now: Timestamp, catalogue: &Catalogue) -> Summary {
+    /// The bars of the span, empty. The last holds the present moment; they start on whole hours, quarters of a day or days.
+    fn bars(span: Span, now: Timestamp) -> Vec<Bar> {
         let (bars, hours) = span.bars();
         let width = TimeDelta::hours(hours.into());
-        // The last bar holds the present moment, and bars start on whole hours, quarters of a day or days.
         let last = now.duration_trunc(width).unwrap_or(now);
         let starts = (0..bars).rev().map(|back| last - width * i32::try_from(back).unwrap_or(0));
-        let mut bars: Vec<Bar> = starts.map(|start| Bar { start, numbers: [0; 5] }).collect();
-        let from = bars.first().map_or(last, |bar| bar.start);
+        starts.map(|start| Bar { start, numbers: [0; 5] }).collect()
+    }
 
+    /// Where the span starts.
+    pub(super) fn start(span: Span, now: Timestamp) -> Timestamp {
+        bars(span, now).first().map_or(now, |bar| bar.start)
+    }
+
+    fn is_prevention(count: &Count) -> bool {
+        matches!(count.counted, Counted::Decision(decision) if decision.prevents_duplicate())
+    }
+
+    /// What was prevented in all that these count.
+    pub(super) fn prevented(counts: &[Count]) -> Prevented {
         let mut prevented = Adding::default();
-        let mut prevented_in_all = Adding::default();
+        counts.iter().filter(|count| is_prevention(count)).for_each(|count| prevented.add(count));
+        prevented.done()
+    }
+
+    /// Adds the hourly counts of a span up.
+    pub(super) fn of(counts: &[Count], span: Span, now: Timestamp, catalogue: &Catalogue) -> Summary {
+        let mut bars = bars(span, now);
         let mut workflows: BTreeMap<&str, (WorkflowRow, Adding)> = BTreeMap::new();
         for (name, known) in catalogue.workflows.iter().filter(|(_, known)| !known.is_retired) {
             let row =
@@ -281,19 +298,11 @@ mod summary {
         }
 
         for count in counts {
-            let is_prevention = matches!(count.counted, Counted::Decision(decision) if decision.prevents_duplicate());
-            if is_prevention {
-                prevented_in_all.add(count);
-            }
-            if count.hour < from {
-                continue;
-            }
             let (row, saved) = workflows.entry(&count.workflow).or_insert_with(|| {
                 let (name, title) = (count.workflow.clone(), count.workflow.clone());
                 (WorkflowRow { name, title, ..WorkflowRow::default() }, Adding::default())
             });
-            if is_prevention {
-                prevented.add(count);
+            if is_prevention(count) {
                 saved.add(count);
             }
             match count.counted {
@@ -323,12 +332,7 @@ mod summary {
             }
         }
         let workflows = workflows.into_values().map(|(row, saved)| WorkflowRow { prevented: saved.done(), ..row });
-        Summary {
-            prevented: prevented.done(),
-            prevented_in_all: prevented_in_all.done(),
-            bars,
-            workflows: workflows.collect(),
-        }
+        Summary { prevented: prevented(counts), bars, workflows: workflows.collect() }
     }
 
     #[derive(Default)]
@@ -373,21 +377,21 @@ mod summary {
         }
 
         #[test]
-        fn hours_fall_into_their_bars_and_older_ones_into_the_total_alone() {
+        fn hours_fall_into_their_bars() {
             let now = chrono::Utc.with_ymd_and_hms(2026, 3, 2, 14, 30, 0).unwrap();
             let hour = |back| guard::summary::start_of_hour(now) - TimeDelta::hours(back);
             let replay = Counted::Decision(DecisionName::Replay);
             let counts = [
                 count(Counted::Decision(DecisionName::Proceed), hour(0), 5, 50_000),
                 count(replay, hour(23), 2, 20_000),
-                count(replay, hour(24), 3, 30_000),
                 count(Counted::Entered(StateName::Unknown), hour(1), 1, 10_000),
             ];
             let summary = of(&counts, Span::Day, now, &Catalogue::default());
             assert_eq!(summary.bars.len(), 24);
             assert_eq!(summary.bars[23].numbers, [5, 0, 0, 0, 0]);
             assert_eq!(summary.bars[0].numbers, [0, 2, 0, 0, 0]);
-            assert_eq!((summary.prevented.number, summary.prevented_in_all.number), (2, 5));
+            assert_eq!(start(Span::Day, now), hour(23));
+            assert_eq!(summary.prevented.number, 2);
             assert_eq!(summary.prevented.money, [Money::from_ten_thousandths(20_000, "EUR".to_owned())]);
             let row = &summary.workflows[0];
             assert_eq!((row.asked, row.sent, row.prevented.number, row.uncertain), (7, 5, 2, 1));

@@ -1,0 +1,83 @@
+//! Counts since the first begin. What was counted in hours that are over no longer changes, so it is added up once and kept.
+
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+
+use chrono::{DateTime, TimeDelta};
+
+use super::Guard;
+use crate::clock::Timestamp;
+use crate::refusal::Refusal;
+use crate::summary::{Count, Counted, start_of_hour};
+use crate::token::Reach;
+
+/// An hour that ended this long ago is counted to its end: deliveries are counted a second behind their answers.
+const SETTLED: TimeDelta = TimeDelta::hours(1);
+
+/// The sums of the hours before a moment.
+pub(super) struct Totals {
+    until: Timestamp,
+    /// By workflow, company, kind and currency: how many, and their money in ten-thousandths.
+    sums: BTreeMap<(String, String, Counted, String), (u64, i64)>,
+}
+
+impl Default for Totals {
+    fn default() -> Self {
+        Self { until: DateTime::UNIX_EPOCH, sums: BTreeMap::new() }
+    }
+}
+
+impl Totals {
+    /// Adds the counts of the hours from `from` to before `until`, unless somebody else has done so meanwhile.
+    fn add(&mut self, from: Timestamp, until: Timestamp, counts: Vec<Count>) {
+        if self.until != from {
+            return;
+        }
+        self.until = until;
+        for Count { workflow, company, counted, number, currency, ten_thousandths, .. } in counts {
+            let sum = self.sums.entry((workflow, company, counted, currency)).or_default();
+            sum.0 = sum.0.saturating_add(number);
+            sum.1 = sum.1.saturating_add(ten_thousandths);
+        }
+    }
+
+    fn within(&self, reach: &Reach) -> Vec<Count> {
+        let reached =
+            self.sums.iter().filter(|((workflow, company, ..), _)| reach.workflow(workflow) && reach.company(company));
+        reached
+            .map(|((workflow, company, counted, currency), (number, ten_thousandths))| Count {
+                workflow: workflow.clone(),
+                company: company.clone(),
+                counted: *counted,
+                hour: DateTime::UNIX_EPOCH,
+                number: *number,
+                currency: currency.clone(),
+                ten_thousandths: *ten_thousandths,
+            })
+            .collect()
+    }
+}
+
+impl Guard {
+    /// Everything that was ever counted within reach, in no order: add up what is alike. Hours that are over come as one count
+    /// whose hour is the start of 1970. The first call reads them all; later ones, what has come since.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn counts_in_all(&self, reach: &Reach) -> Result<Vec<Count>, Refusal> {
+        let now = self.now();
+        let settled = start_of_hour(now - SETTLED);
+        let known = self.inner.totals.read().unwrap_or_else(PoisonError::into_inner).until;
+        if known < settled {
+            let counts = self.inner.store.counts(&Reach::EVERYTHING, known, settled).await?;
+            self.inner.totals.write().unwrap_or_else(PoisonError::into_inner).add(known, settled, counts);
+        }
+        // Somebody whose clock reads later may have added more meanwhile.
+        let (until, mut counts) = {
+            let totals = self.inner.totals.read().unwrap_or_else(PoisonError::into_inner);
+            (totals.until, totals.within(reach))
+        };
+        counts.extend(self.inner.store.counts(reach, until, now + TimeDelta::hours(1)).await?);
+        Ok(counts)
+    }
+}
