@@ -34,20 +34,24 @@ impl Query {
     /// # Errors
     /// It stands twice.
     pub fn one(&self, name: &str) -> Result<Option<&str>, Problem> {
+        Ok(self.only(name)?.filter(|value| !value.is_empty()))
+    }
+
+    fn only(&self, name: &str) -> Result<Option<&str>, Problem> {
         let mut values = self.all(name);
         let value = values.next();
         if values.next().is_some() {
             return Err(Problem::field(name, "stands twice; it may stand once"));
         }
-        Ok(value.filter(|value| !value.is_empty()))
+        Ok(value)
     }
 
-    /// The whole number of the parameter.
+    /// The whole number of the parameter. An empty one is none: nothing could be meant by it.
     ///
     /// # Errors
     /// It stands twice, or is no whole number from 0 to `max`.
     pub fn whole_number(&self, name: &str, max: u64) -> Result<Option<u64>, Problem> {
-        let Some(value) = self.one(name)? else { return Ok(None) };
+        let Some(value) = self.only(name)? else { return Ok(None) };
         let digits = value.bytes().all(|byte| byte.is_ascii_digit());
         let number = digits.then(|| value.parse().ok()).flatten().filter(|number| *number <= max);
         number.map(Some).ok_or_else(|| Problem::field(name, format!("is not a whole number from 0 to {max}")))

@@ -86,6 +86,7 @@ async fn a_parameter_that_cannot_be_taken_is_named(fresh: Fresh) {
         ("limit=-1", "limit"),
         ("limit=99999999999999999999", "limit"),
         ("limit=x", "limit"),
+        ("limit=", "limit"),
         ("state=done", "state"),
         ("from=yesterday", "from"),
         ("to=2026-01-01", "to"),
