@@ -1,4 +1,9 @@
 //! The command line: one binary, one command for each thing that is done on the machine.
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    rustdoc::bare_urls,
+    reason = "what stands before an option is its help text, for people at a terminal"
+)]
 
 mod apply;
 mod backup;

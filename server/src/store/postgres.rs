@@ -1,7 +1,7 @@
 //! A PostgreSQL database that several servers share: nothing that matters lives in a process.
 //!
 //! READ COMMITTED is enough: a key is taken by its unique index, and a change is made by a compare-and-set on the operation's version.
-//! Begins and reports go through batches ([`writer`]) and lookups that are asked together ([`lookup`]), each over connections of their
+//! Begins and reports go through batches (`writer`) and lookups that are asked together (`lookup`), each over connections of their
 //! own; everything else takes a connection of the pool.
 
 mod batch;

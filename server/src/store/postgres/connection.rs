@@ -9,7 +9,7 @@ use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection};
 use super::fault::Trouble;
 
 /// The pool, for what is not begin or outcome: lists, histories, administration, sessions. Writers and lookups have connections of
-/// their own beside it ([`super::writer::WRITERS`], [`super::lookup::LANES`]).
+/// their own beside it (`WRITERS` in `writer`, `LANES` in `lookup`).
 const POOL_CONNECTIONS_MAX: u32 = 8;
 
 /// A connection of the pool is awaited at most this long.
