@@ -1,13 +1,13 @@
 //! Who signs in at the desk.
 
 use guard::person::{EMAIL_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN, Person, Role};
-use leptos::{form::ActionForm, prelude::*};
+use leptos::{form::ActionForm, html::Form, prelude::*};
 
 use super::{
     banner::{Done, Refused},
     copy::Snippet,
     plain::Plain,
-    tokens::{Names, WhyNot},
+    tokens::{Names, WhyNot, empty_after_success},
 };
 use crate::{
     failure::Failure,
@@ -107,13 +107,15 @@ pub(crate) fn PersonForm(
             </option>
         }
     });
+    let form = NodeRef::<Form>::new();
+    empty_after_success(act, form);
     let inline = move || act.value().get().and_then(Result::err);
     view! {
         <section class="panel" aria-labelledby="person-form-title">
             <h3 id="person-form-title">"Add a person"</h3>
             {failure.map(|failure| view! { <Refused what="Nobody was added" failure /> })}
             {move || inline().map(|failure| view! { <Refused what="Nobody was added" failure /> })}
-            <ActionForm action=act>
+            <ActionForm action=act node_ref=form>
                 <label for="person-email">"Address"</label>
                 <input
                     id="person-email"

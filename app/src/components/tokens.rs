@@ -4,7 +4,7 @@ use guard::{
     id::TokenId,
     token::{Reach, Scope, TOKEN_NAME_CHARACTERS_MAX, Token},
 };
-use leptos::{form::ActionForm, prelude::*};
+use leptos::{form::ActionForm, html::Form, prelude::*, server_fn::ServerFn};
 
 use super::{
     age::Moment,
@@ -189,13 +189,15 @@ pub(crate) fn TokenForm(
     });
     let limits = limits.collect::<Vec<_>>();
     let has_limits = !limits.is_empty();
+    let form = NodeRef::<Form>::new();
+    empty_after_success(act, form);
     let inline = move || act.value().get().and_then(Result::err);
     view! {
         <section class="panel" aria-labelledby="token-form-title">
             <h3 id="token-form-title">"Make a token"</h3>
             {failure.map(|failure| view! { <Refused what="No token was made" failure /> })}
             {move || inline().map(|failure| view! { <Refused what="No token was made" failure /> })}
-            <ActionForm action=act>
+            <ActionForm action=act node_ref=form>
                 <label for="token-name">"Name"</label>
                 <input
                     id="token-name"
@@ -233,6 +235,21 @@ pub(crate) fn TokenForm(
         </section>
     }
     .into_any()
+}
+
+/// Empties a form once its act has succeeded: what was written has become something else.
+pub(crate) fn empty_after_success<S>(act: ServerAction<S>, form: NodeRef<Form>)
+where
+    S: ServerFn<Error = Failure> + Clone + Send + Sync + 'static,
+    S::Output: Clone + Send + Sync + 'static,
+{
+    Effect::new(move || {
+        if matches!(act.value().get(), Some(Ok(_)))
+            && let Some(form) = form.get_untracked()
+        {
+            form.reset();
+        }
+    });
 }
 
 /// The button that ends a form, and why it may not be used.

@@ -410,7 +410,8 @@ mod summary {
 #[cfg(feature = "ssr")]
 mod guide {
     use guard::{
-        json::Json, key::ACTION_DEFAULT, person::Person, pointer::Pointer, service::Guard, workflow::Workflow,
+        json::Json, key::ACTION_DEFAULT, person::Person, pointer::Pointer, service::Guard, token::Token,
+        workflow::Workflow,
     };
 
     use super::{Example, Guide};
@@ -422,13 +423,14 @@ mod guide {
         let workflow = catalogue.workflows.values().find(|known| !known.is_retired).map(|known| &known.workflow);
         let company = person.reach.companies.iter().flatten().next().map_or("acme", String::as_str);
         let tokens = guard.tokens().await?;
+        let is_accepted = |token: &&Token| token.revoked_at.is_none() && token.reach.is_within(&person.reach);
         Ok(Guide {
             address: address.to_owned(),
             example: workflow.map(|workflow| Example {
                 workflow: workflow.name.as_str().to_owned(),
                 body: body(workflow, company).indented(),
             }),
-            tokens: tokens.iter().filter(|token| token.revoked_at.is_none()).count(),
+            tokens: tokens.iter().filter(is_accepted).count(),
         })
     }
 

@@ -195,7 +195,11 @@ fn WorkflowTable(workflows: Vec<WorkflowRow>) -> impl IntoView {
                 <td class="number" data-label="Confirmed">{wording::number(row.confirmed)}</td>
                 <td class="number" data-label="Duplicates prevented">{wording::number(row.prevented.number)}</td>
                 <td class="number" data-label="Money kept from doubling">
-                    <Amounts money=row.prevented.money />
+                    {if row.prevented.money.is_empty() {
+                        view! { <Amount money=None /> }.into_any()
+                    } else {
+                        view! { <Amounts money=row.prevented.money /> }.into_any()
+                    }}
                 </td>
                 <td class="number" data-label="Became uncertain">{wording::number(row.uncertain)}</td>
                 <td class="number" data-label="Conflicts">{wording::number(row.conflicts)}</td>
