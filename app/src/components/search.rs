@@ -3,7 +3,10 @@
 use guard::state::StateName;
 use leptos::prelude::*;
 
-use crate::{functions::list_operations::Search, wording};
+use crate::{
+    functions::list_operations::{Search, field_moment},
+    wording,
+};
 
 /// The filters. Without script it is an ordinary form; with script, the address leaves out what is empty.
 #[component]
@@ -56,7 +59,16 @@ pub(crate) fn SearchForm(search: Memo<Search>, workflows: Vec<(String, String)>)
     let submit = |_: leptos::ev::SubmitEvent| {};
 
     view! {
-        <form class="search" role="search" aria-label="Filter operations" method="get" action="/operations" on:submit=submit>
+        // Without completion, so that the browser's way back does not put older choices over those of the address.
+        <form
+            class="search"
+            role="search"
+            aria-label="Filter operations"
+            method="get"
+            action="/operations"
+            autocomplete="off"
+            on:submit=submit
+        >
             <div class="fields">
                 <Field name="document" label="Document" value=Signal::derive(move || search.get().document) />
                 <div class="field">
@@ -69,8 +81,8 @@ pub(crate) fn SearchForm(search: Memo<Search>, workflows: Vec<(String, String)>)
                 <Field name="company" label="Company" value=Signal::derive(move || search.get().company) />
                 <Field name="source_system" label="Source system" value=Signal::derive(move || search.get().source_system) />
                 <Field name="action" label="Action" value=Signal::derive(move || search.get().action) />
-                <Field name="from" label="Created from (UTC)" kind="datetime-local" value=Signal::derive(move || search.get().from) />
-                <Field name="to" label="Created before (UTC)" kind="datetime-local" value=Signal::derive(move || search.get().to) />
+                <Field name="from" label="Created from (UTC)" kind="datetime-local" value=Signal::derive(move || field_moment(&search.get().from)) />
+                <Field name="to" label="Created before (UTC)" kind="datetime-local" value=Signal::derive(move || field_moment(&search.get().to)) />
             </div>
             <div class="search-end">
             <fieldset class="chips">

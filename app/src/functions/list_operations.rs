@@ -1,5 +1,6 @@
 //! The table of operations.
 
+use chrono::{NaiveDate, NaiveDateTime, Timelike as _};
 use guard::{clock::Timestamp, queue::Page, view::OperationView};
 use leptos::{prelude::*, server_fn::codec::Json};
 use leptos_router::params::ParamsMap;
@@ -99,9 +100,26 @@ pub(crate) async fn list_operations(search: Search) -> Result<OperationList, Fai
     Ok(OperationList { as_of: guard.now(), page: page.map(|operation| guard.view(&operation)) })
 }
 
+/// A moment in UTC as an address or a form's field writes it: `2026-03-01`, `2026-03-01T14:00`, or RFC 3339.
+fn moment(text: &str) -> Option<Timestamp> {
+    let exact = text.parse::<Timestamp>().ok();
+    let local = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"]
+        .iter()
+        .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
+    let day = text.parse::<NaiveDate>().ok().and_then(|day| day.and_hms_opt(0, 0, 0));
+    exact.or_else(|| local.or(day).map(|moment| moment.and_utc()))
+}
+
+/// A moment of an address as a form's field takes it (UTC); empty where it is none.
+pub(crate) fn field_moment(text: &str) -> String {
+    let Some(moment) = moment(text) else { return String::new() };
+    let is_whole_minute = moment.second() == 0 && moment.timestamp_subsec_millis() == 0;
+    let format = if is_whole_minute { "%Y-%m-%dT%H:%M" } else { "%Y-%m-%dT%H:%M:%S%.3f" };
+    moment.format(format).to_string()
+}
+
 #[cfg(feature = "ssr")]
 mod parse {
-    use chrono::{NaiveDate, NaiveDateTime};
     use guard::{
         clock::Timestamp,
         queue::{Cursor, Filter},
@@ -142,20 +160,13 @@ mod parse {
         }
     }
 
-    /// A moment in UTC as an address or a form's field writes it: `2026-03-01`, `2026-03-01T14:00`, or RFC 3339.
     fn moment(field: &str, text: &str) -> Result<Option<Timestamp>, Refusal> {
         if text.is_empty() {
             return Ok(None);
         }
-        let exact = text.parse::<Timestamp>().ok();
-        let local = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"]
-            .iter()
-            .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
-        let day = text.parse::<NaiveDate>().ok().and_then(|day| day.and_hms_opt(0, 0, 0));
-        exact
-            .or_else(|| local.or(day).map(|moment| moment.and_utc()))
-            .map(Some)
-            .ok_or_else(|| Refusal::field(field, format!("{text:?} is no moment; write 2026-03-01T14:00, in UTC")))
+        let read = super::moment(text);
+        let refusal = || Refusal::field(field, format!("{text:?} is no moment; write 2026-03-01T14:00, in UTC"));
+        read.map(Some).ok_or_else(refusal)
     }
 
     #[cfg(test)]
@@ -198,5 +209,14 @@ mod tests {
         );
         assert_eq!(Search::default().address(""), "/operations");
         assert!(search.limits() && !Search { cursor: "x".to_owned(), ..Search::default() }.limits());
+    }
+
+    #[test]
+    fn a_field_shows_every_moment_that_an_address_may_hold() {
+        assert_eq!(field_moment("2026-03-01"), "2026-03-01T00:00");
+        assert_eq!(field_moment("2026-03-01T14:05"), "2026-03-01T14:05");
+        assert_eq!(field_moment("2026-03-01T14:05:06.5+02:00"), "2026-03-01T12:05:06.500");
+        assert_eq!(field_moment("yesterday"), "");
+        assert_eq!(field_moment(""), "");
     }
 }
