@@ -178,15 +178,15 @@ struct AtRisk {
     number: i64,
     oldest_since: Option<i64>,
     currency: Option<String>,
-    amount: Option<String>,
+    sum: Option<i64>,
 }
 
 /// What waits for a person within reach.
 pub(super) async fn waiting(connection: &mut PgConnection, reach: &Reach) -> Result<Waiting, super::ReadError> {
     let bound = i64::from(UNCERTAIN_COUNTED_MAX);
     let mut uncertain = QueryBuilder::new(
-        "SELECT count(*) AS number, min(state_since) AS oldest_since, currency, sum(amount::numeric)::text AS amount FROM ( \
-         SELECT state_since, currency, amount FROM operation WHERE state IN ('unknown', 'disputed')",
+        "SELECT count(*) AS number, min(state_since) AS oldest_since, currency, sum(ten_thousandths)::bigint AS sum FROM ( \
+         SELECT state_since, currency, ten_thousandths FROM operation WHERE state IN ('unknown', 'disputed')",
     );
     push_reach(&mut uncertain, reach, "operation");
     uncertain.push(" ORDER BY state_since, id LIMIT ").push_bind(bound);
@@ -209,8 +209,8 @@ pub(super) async fn waiting(connection: &mut PgConnection, reach: &Reach) -> Res
     for row in rows {
         number += row.number;
         oldest = oldest.into_iter().chain(row.oldest_since).min();
-        if let (Some(amount), Some(currency)) = (row.amount, row.currency) {
-            waiting.at_risk.push(guard::money::Money { amount: place.read("amount", amount.parse())?, currency });
+        if let (Some(sum), Some(currency)) = (row.sum, row.currency) {
+            waiting.at_risk.push(guard::money::Money::from_ten_thousandths(sum, currency));
         }
     }
     waiting.uncertain = place.number("state_since", number)?;

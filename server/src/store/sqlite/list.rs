@@ -13,7 +13,6 @@ use guard::summary::{UNCERTAIN_COUNTED_MAX, Waiting};
 use guard::token::Reach;
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use rust_decimal::Decimal;
 
 use super::fault;
 use crate::store::row::{OperationRow, json_text};
@@ -280,7 +279,7 @@ pub(super) fn waiting(connection: &Connection, reach: &Reach) -> Result<Waiting,
         waiting.uncertain += number;
         oldest = Some(oldest.map_or(since, |oldest| oldest.min(since)));
         if let (Some(currency), Some(sum)) = (currency, sum) {
-            waiting.at_risk.push(Money { amount: Decimal::new(sum, 4).normalize(), currency });
+            waiting.at_risk.push(Money::from_ten_thousandths(sum, currency));
         }
     }
     waiting.oldest_since = oldest.and_then(chrono::DateTime::from_timestamp_millis);
