@@ -1,14 +1,13 @@
 //! Why the desk cannot do what was asked. It arrives in the browser as the variant that it is.
 
 use guard::refusal::{Refusal, StoreFault};
-use leptos::server_fn::{
-    codec::JsonEncoding,
-    error::{FromServerFnError, ServerFnErrorErr},
-};
+use leptos::server_fn::error::{FromServerFnError, ServerFnErrorErr};
+
+use crate::encoding::JsonText;
 
 /// A failure of a page or a server function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "failure", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Failure {
     /// The guard refused.
     #[error(transparent)]
@@ -70,11 +69,13 @@ impl Failure {
 }
 
 impl FromServerFnError for Failure {
-    type Encoder = JsonEncoding;
+    type Encoder = JsonText;
 
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
         match error {
             ServerFnErrorErr::Args(message) | ServerFnErrorErr::MissingArg(message) => Self::Malformed { message },
+            // On the server it is what came that could not be read; in the browser, what came back.
+            ServerFnErrorErr::Deserialization(message) if cfg!(feature = "ssr") => Self::Malformed { message },
             ServerFnErrorErr::UnsupportedRequestMethod(message)
             | ServerFnErrorErr::Request(message)
             | ServerFnErrorErr::Deserialization(message)

@@ -10,6 +10,7 @@ mod app;
 mod components;
 #[cfg(feature = "ssr")]
 pub mod context;
+mod encoding;
 pub mod failure;
 mod functions;
 mod notice;

@@ -3,12 +3,13 @@
 use leptos::prelude::*;
 
 use crate::{
+    encoding::Json,
     failure::Failure,
     notice::{AddedPerson, PersonDraft},
 };
 
 /// Adds a person; a password that was made is given once and never again.
-#[server(prefix = "/fn", endpoint = "add_person")]
+#[server(prefix = "/fn", endpoint = "add_person", output = Json)]
 pub(crate) async fn add_person(draft: PersonDraft) -> Result<AddedPerson, Failure> {
     use super::read_settings::NOTICE;
     use crate::notice::SettingsNotice;

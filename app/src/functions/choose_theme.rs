@@ -2,10 +2,10 @@
 
 use leptos::prelude::*;
 
-use crate::{components::theme::Theme, failure::Failure};
+use crate::{components::theme::Theme, encoding::Json, failure::Failure};
 
 /// Keeps the choice in a cookie and shows the page again.
-#[server(prefix = "/fn", endpoint = "choose_theme")]
+#[server(prefix = "/fn", endpoint = "choose_theme", output = Json)]
 pub(crate) async fn choose_theme(theme: Theme) -> Result<(), Failure> {
     crate::context::Visit::current()?.person()?;
     if let Some(answer) = use_context::<leptos_axum::ResponseOptions>()

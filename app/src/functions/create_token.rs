@@ -3,12 +3,13 @@
 use leptos::prelude::*;
 
 use crate::{
+    encoding::Json,
     failure::Failure,
     notice::{MadeToken, TokenDraft},
 };
 
 /// Makes a token; the secret is given once and never again.
-#[server(prefix = "/fn", endpoint = "create_token")]
+#[server(prefix = "/fn", endpoint = "create_token", output = Json)]
 pub(crate) async fn create_token(draft: TokenDraft) -> Result<MadeToken, Failure> {
     use super::read_settings::NOTICE;
     use crate::notice::SettingsNotice;

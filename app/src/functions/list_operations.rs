@@ -2,10 +2,10 @@
 
 use chrono::{NaiveDate, NaiveDateTime, Timelike as _};
 use guard::{clock::Timestamp, queue::Page, view::OperationView};
-use leptos::{prelude::*, server_fn::codec::Json};
+use leptos::prelude::*;
 use leptos_router::params::ParamsMap;
 
-use crate::failure::Failure;
+use crate::{encoding::Json, failure::Failure};
 
 /// What the address of the table says: the whole state of the page. An empty text limits nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -89,7 +89,7 @@ pub(crate) struct OperationList {
 }
 
 /// Reads one page of the table.
-#[server(prefix = "/fn", endpoint = "list_operations", input = Json)]
+#[server(prefix = "/fn", endpoint = "list_operations", input = Json, output = Json)]
 pub(crate) async fn list_operations(search: Search) -> Result<OperationList, Failure> {
     use guard::queue::{Order, PAGE_ROWS_DEFAULT, PageRequest};
 

@@ -1,9 +1,9 @@
 //! The queue of what is uncertain.
 
 use guard::{clock::Timestamp, person::Person, queue::Page, summary::Waiting, view::OperationView};
-use leptos::{prelude::*, server_fn::codec::Json};
+use leptos::prelude::*;
 
-use crate::{failure::Failure, notice::DecisionNotice};
+use crate::{encoding::Json, failure::Failure, notice::DecisionNotice};
 
 /// One page of the queue.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -21,7 +21,7 @@ pub(crate) struct Queue {
 }
 
 /// Reads the page of the queue that starts at `cursor`; an empty one is the first.
-#[server(prefix = "/fn", endpoint = "list_unknown", input = Json)]
+#[server(prefix = "/fn", endpoint = "list_unknown", input = Json, output = Json)]
 pub(crate) async fn list_unknown(cursor: String) -> Result<Queue, Failure> {
     use guard::queue::{Cursor, Filter, Order, PAGE_ROWS_DEFAULT, PageRequest};
 

@@ -1,11 +1,11 @@
 //! The names that a filter offers.
 
-use leptos::{prelude::*, server_fn::codec::Json};
+use leptos::prelude::*;
 
-use crate::failure::Failure;
+use crate::{encoding::Json, failure::Failure};
 
 /// Every workflow that there is or was: name and title.
-#[server(prefix = "/fn", endpoint = "list_workflows", input = Json)]
+#[server(prefix = "/fn", endpoint = "list_workflows", input = Json, output = Json)]
 pub(crate) async fn list_workflows() -> Result<Vec<(String, String)>, Failure> {
     let visit = crate::context::Visit::current()?;
     visit.person()?;

@@ -1,9 +1,9 @@
 //! What stands around every page.
 
 use guard::{person::Person, summary::Waiting};
-use leptos::{prelude::*, server_fn::codec::Json};
+use leptos::prelude::*;
 
-use crate::failure::Failure;
+use crate::{encoding::Json, failure::Failure};
 
 /// Who is signed in, and what waits.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -15,7 +15,7 @@ pub(crate) struct Surroundings {
 }
 
 /// Reads what stands around every page.
-#[server(prefix = "/fn", endpoint = "read_frame", input = Json)]
+#[server(prefix = "/fn", endpoint = "read_frame", input = Json, output = Json)]
 pub(crate) async fn read_frame() -> Result<Surroundings, Failure> {
     let visit = crate::context::Visit::current()?;
     let person = visit.person()?;

@@ -1,9 +1,9 @@
 //! One operation with everything that is known about it.
 
 use guard::{clock::Timestamp, person::Person, service::History};
-use leptos::{prelude::*, server_fn::codec::Json};
+use leptos::prelude::*;
 
-use crate::{failure::Failure, notice::DecisionNotice};
+use crate::{encoding::Json, failure::Failure, notice::DecisionNotice};
 
 /// What the page of an operation shows.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -19,7 +19,7 @@ pub(crate) struct Report {
 }
 
 /// Reads the operation with this id.
-#[server(prefix = "/fn", endpoint = "read_operation", input = Json)]
+#[server(prefix = "/fn", endpoint = "read_operation", input = Json, output = Json)]
 pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
     let visit = crate::context::Visit::current()?;
     let person = visit.person()?;

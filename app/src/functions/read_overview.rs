@@ -7,12 +7,12 @@ use guard::{
     summary::Waiting,
     view::OperationView,
 };
-use leptos::{prelude::*, server_fn::codec::Json};
+use leptos::prelude::*;
 
 #[cfg(feature = "ssr")]
 use guard::decision::DecisionName;
 
-use crate::failure::Failure;
+use crate::{encoding::Json, failure::Failure};
 
 /// So many uncertain operations are named on the overview; the queue has them all.
 #[cfg(feature = "ssr")]
@@ -213,7 +213,7 @@ impl Overview {
 }
 
 /// Reads the overview.
-#[server(prefix = "/fn", endpoint = "read_overview", input = Json)]
+#[server(prefix = "/fn", endpoint = "read_overview", input = Json, output = Json)]
 pub(crate) async fn read_overview(span: Span) -> Result<Overview, Failure> {
     use guard::queue::{Filter, Order, PageRequest};
 

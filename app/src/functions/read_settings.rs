@@ -1,9 +1,9 @@
 //! Tokens, people, workflows.
 
 use guard::{clock::Timestamp, destination::Destination, person::Person, token::Token, workflow::Workflow};
-use leptos::{prelude::*, server_fn::codec::Json};
+use leptos::prelude::*;
 
-use crate::{failure::Failure, notice::SettingsNotice};
+use crate::{encoding::Json, failure::Failure, notice::SettingsNotice};
 
 /// What the settings show.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -34,7 +34,7 @@ pub(crate) struct ConfiguredWorkflow {
 }
 
 /// Reads the settings.
-#[server(prefix = "/fn", endpoint = "read_settings", input = Json)]
+#[server(prefix = "/fn", endpoint = "read_settings", input = Json, output = Json)]
 pub(crate) async fn read_settings() -> Result<Settings, Failure> {
     let visit = crate::context::Visit::current()?;
     let (person, guard) = (visit.person()?, &visit.guard);

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
+    encoding::Json,
     failure::Failure,
     notice::{Decided, Draft},
 };
@@ -12,7 +13,7 @@ use crate::{
 pub(crate) const NOTICE: &str = "decision";
 
 /// Decides, and tells from what to what; or says why nothing was changed.
-#[server(prefix = "/fn", endpoint = "resolve")]
+#[server(prefix = "/fn", endpoint = "resolve", output = Json)]
 pub(crate) async fn resolve(draft: Draft) -> Result<Decided, Failure> {
     use crate::notice::{DecisionNotice, Origin};
 

@@ -3,10 +3,10 @@
 use guard::{id::TokenId, token::Token};
 use leptos::prelude::*;
 
-use crate::failure::Failure;
+use crate::{encoding::Json, failure::Failure};
 
 /// Revokes a token: whoever uses it is refused from now on.
-#[server(prefix = "/fn", endpoint = "revoke_token")]
+#[server(prefix = "/fn", endpoint = "revoke_token", output = Json)]
 pub(crate) async fn revoke_token(id: TokenId) -> Result<Token, Failure> {
     use super::read_settings::NOTICE;
     use crate::notice::SettingsNotice;
