@@ -67,7 +67,8 @@ const FUNCTIONS: &[Function] = &[
         name: "list_operations",
         may: EVERYBODY,
         request: |_| {
-            let texts = ["workflow", "company", "source_system", "document", "action", "from", "to", "cursor"];
+            let texts =
+                ["workflow", "company", "source_system", "document", "action", "conflicts", "from", "to", "cursor"];
             let mut search: serde_json::Map<_, _> =
                 texts.map(|name| (name.to_owned(), json!(""))).into_iter().collect();
             search.insert("states".to_owned(), json!([]));
