@@ -53,7 +53,11 @@ describe("what a worker does, seen at the desk", () => {
       await page.getByRole("row", { name: sentence(asked.document) }).getByText(/^1\sconflict$/).waitFor();
       await page.getByRole("link", { name: sentence(asked.document) }).click();
       const conflict = page.getByRole("article").filter({ hasText: "Open conflict" });
-      await conflict.getByText(/came 2\stimes/).waitFor();
+      // That it came again is written behind its answer.
+      await eventually(async () => {
+        await page.reload();
+        assert.match(await conflict.innerText({ timeout: 500 }), /came 2\stimes/);
+      });
       const change = (name) => conflict.getByRole("row", { name }).getByRole("cell").allInnerTexts();
       assert.deepEqual(await change("/amount"), ["~ changed", '"1180.00"', '"1280.00"']);
       assert.deepEqual(await change("/note"), ["+ added", "nothing", '"urgent"']);
