@@ -16,6 +16,7 @@ pub mod fingerprint;
 pub mod id;
 pub mod json;
 pub mod key;
+pub mod lookup;
 pub mod money;
 pub mod number;
 pub mod operation;
