@@ -128,6 +128,7 @@ pub(crate) fn actor(actor: &Actor) -> String {
         Actor::Token { name, worker: Some(worker) } => format!("{worker} (token {name})"),
         Actor::Person { email } => email.clone(),
         Actor::Sweeper => "Onceover, watching the lease".to_owned(),
+        Actor::Recovery => "Onceover, looking at the destination".to_owned(),
         Actor::CommandLine => "the command line".to_owned(),
         Actor::FirstStart => "the first start".to_owned(),
     }

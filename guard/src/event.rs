@@ -1,6 +1,8 @@
 //! What can happen to an operation.
 
 use crate::clock::Timestamp;
+use crate::lookup::Finding;
+use crate::recovery::Absence;
 
 /// A reason, a reference or another text from a caller has at most this many characters.
 pub const REPORT_TEXT_CHARACTERS_MAX: usize = 2_000;
@@ -110,6 +112,15 @@ pub enum Event {
         outcome: Outcome,
         /// From which attempt.
         standing: Standing,
+    },
+    /// The destination was looked at.
+    LookedUp {
+        /// When that was over.
+        at: Timestamp,
+        /// What it showed.
+        finding: Finding,
+        /// The proof that nothing was applied, where this lookup completed it.
+        absence: Option<Absence>,
     },
     /// A person decided.
     Resolved {

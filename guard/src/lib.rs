@@ -3,6 +3,7 @@
 //! Invariant: this crate does no IO. Time, ids and randomness come in as arguments ([`clock`]); everything that is kept goes
 //! through [`store::Store`] and [`store::Registry`]. It compiles for `wasm32`, so the browser renders these very types.
 
+pub mod access;
 pub mod actor;
 pub mod canonical;
 pub mod clock;
@@ -24,6 +25,7 @@ pub mod payload;
 pub mod person;
 pub mod pointer;
 pub mod queue;
+pub mod recovery;
 pub mod refusal;
 pub mod service;
 pub mod state;

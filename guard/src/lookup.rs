@@ -95,7 +95,7 @@ impl Finding {
 }
 
 /// What kind of answer it is from which nothing follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerClass {
     /// No whole answer came in time.

@@ -7,6 +7,7 @@ mod administration;
 mod begin;
 mod desk;
 mod grant;
+mod recovery;
 mod report;
 mod totals;
 
@@ -15,6 +16,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub use administration::{Applied, Change as AppliedChange, Definitions};
 pub use begin::{BeginRequest, LABEL_CHARACTERS_MAX};
 pub use desk::{History, Settled};
+pub use recovery::{Outlook, Proof, Sought};
 pub use report::Report;
 
 use crate::actor::Actor;
@@ -26,7 +28,7 @@ use crate::key::OperationKey;
 use crate::operation::Operation;
 use crate::refusal::{Refusal, StoreFault};
 use crate::state::{State, StateName};
-use crate::store::{Catalogue, Registry, Replaced, Replacement, Store, VersionedWorkflow};
+use crate::store::{Catalogue, RecoveryChange, Registry, Replaced, Replacement, Store, VersionedWorkflow};
 use crate::summary::{Count, Counted};
 use crate::token::{Reach, Scope, Token};
 use crate::trail::{Entry, EntryKind, detail};
@@ -162,8 +164,21 @@ impl Guard {
         };
         let kind = if matches!(state, State::Released { .. }) { EntryKind::Released } else { EntryKind::Expired };
         let facts = detail([("attempt", Some(integer(operation.attempt_number())))]);
-        let change = Transition { state, at, actor: Actor::Sweeper, kind, facts };
-        self.replace(change.of(operation)).await
+        let transition = Transition { state, at, actor: Actor::Sweeper, kind, facts };
+        let replacement = self.change(operation, transition).await?;
+        self.replace(replacement).await
+    }
+
+    /// The replacement that a transition makes, with all that follows from it. Reports, leases that end, lookups and people all come
+    /// through here, so that the same state has the same consequences whoever brought it about.
+    async fn change(&self, operation: &Operation, transition: Transition) -> Result<Replacement, Refusal> {
+        let supersedes = if transition.state.name() == operation.state.name() {
+            None
+        } else {
+            self.superseded_by(&operation.key, &transition.state).await?
+        };
+        let recovery = self.recovery_after(operation, &transition.state, transition.at);
+        Ok(Replacement { supersedes, recovery, ..transition.of(operation) })
     }
 
     /// The revision that an operation supersedes once it is confirmed, by whomever.
@@ -214,7 +229,16 @@ impl Transition {
         let entry = Entry::following((operation.version, operation.head), at, actor, kind, Json::Object(members));
         let operation =
             Operation { state, version: entry.sequence, head: entry.hash, updated_at: at, ..operation.clone() };
-        Replacement { operation, entry, conflict: None, evidence: None, response: None, supersedes: None, counts }
+        Replacement {
+            operation,
+            entry,
+            conflict: None,
+            evidence: None,
+            response: None,
+            supersedes: None,
+            recovery: RecoveryChange::Keep,
+            counts,
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::clock::Timestamp;
 use crate::event::{Event, Outcome, Resolution, Standing};
+use crate::lookup::{Difference, Finding};
+use crate::recovery::Absence;
 use crate::refusal::Refusal;
 
 /// Where an operation stands; each state carries the facts it needs.
@@ -259,6 +261,7 @@ impl State {
                 Standing::Latest => self.after_report(*at, outcome),
                 Standing::Earlier { attempt } => self.after_late_report(*at, outcome, *attempt),
             },
+            Event::LookedUp { at, finding, absence } => self.after_lookup(*at, finding, absence.as_ref()),
             Event::Resolved { at, resolution } => match self {
                 Self::Unknown { .. } | Self::Disputed { .. } => Ok(match resolution {
                     Resolution::Confirmed { destination_reference } => {
@@ -391,9 +394,115 @@ impl State {
         }
     }
 
+    /// What the destination showed.
+    ///
+    /// Only what is unknown is settled by it. What was settled meanwhile becomes disputed where a record contradicts it; where an
+    /// attempt is under way, a record may be that attempt's own, unless nothing can have been sent yet.
+    fn after_lookup(&self, at: Timestamp, finding: &Finding, absence: Option<&Absence>) -> Result<Self, Refusal> {
+        match (self, finding) {
+            (
+                Self::AwaitingApproval | Self::Rejected { .. },
+                Finding::Found { .. }
+                | Finding::Differs { .. }
+                | Finding::Several { .. }
+                | Finding::VoidOnly { .. }
+                | Finding::Absent
+                | Finding::Inconclusive { .. },
+            ) => Err(self.impossible("looked up")),
+            (Self::Unknown { .. }, Finding::Found { destination_reference }) => {
+                Ok(Self::Confirmed { since: at, destination_reference: destination_reference.clone() })
+            }
+            (Self::Unknown { .. }, Finding::Absent) => Ok(match absence {
+                Some(absence) => Self::Failed { since: at, reason: absence.reason() },
+                None => self.clone(),
+            }),
+            (Self::Confirmed { destination_reference: held, .. }, Finding::Found { destination_reference })
+                if held == destination_reference =>
+            {
+                Ok(self.clone())
+            }
+            (Self::Unknown { .. }, Finding::Differs { .. } | Finding::Several { .. })
+            | (
+                Self::Acquired { .. } | Self::Released { .. } | Self::Failed { .. } | Self::Confirmed { .. },
+                Finding::Found { .. } | Finding::Differs { .. } | Finding::Several { .. },
+            ) => Ok(Self::Disputed {
+                since: at,
+                reason: self.contradicted_by(finding),
+                destination_reference: match (self, finding) {
+                    (Self::Confirmed { destination_reference: held, .. }, _) => Some(held.clone()),
+                    (_, Finding::Found { destination_reference } | Finding::Differs { destination_reference, .. }) => {
+                        Some(destination_reference.clone())
+                    }
+                    (
+                        _,
+                        Finding::Several { .. }
+                        | Finding::VoidOnly { .. }
+                        | Finding::Absent
+                        | Finding::Inconclusive { .. },
+                    ) => None,
+                },
+            }),
+            (
+                Self::Acquired { .. }
+                | Self::Released { .. }
+                | Self::Failed { .. }
+                | Self::Unknown { .. }
+                | Self::Confirmed { .. },
+                Finding::VoidOnly { .. } | Finding::Inconclusive { .. },
+            )
+            | (
+                Self::Acquired { .. } | Self::Released { .. } | Self::Failed { .. } | Self::Confirmed { .. },
+                Finding::Absent,
+            )
+            | (
+                Self::Sending { .. } | Self::Disputed { .. },
+                Finding::Found { .. }
+                | Finding::Differs { .. }
+                | Finding::Several { .. }
+                | Finding::VoidOnly { .. }
+                | Finding::Absent
+                | Finding::Inconclusive { .. },
+            ) => Ok(self.clone()),
+        }
+    }
+
+    /// What contradicts what, in words.
+    fn contradicted_by(&self, finding: &Finding) -> String {
+        let shown = match finding {
+            Finding::Found { destination_reference } => format!("the destination holds {destination_reference:?}"),
+            Finding::Differs { destination_reference, differences } => {
+                format!("the destination holds {destination_reference:?}, and it differs in {}", places(differences))
+            }
+            Finding::Several { destination_references } => format!(
+                "the destination holds several live records: {}",
+                destination_references.iter().map(|reference| format!("{reference:?}")).collect::<Vec<_>>().join(", ")
+            ),
+            Finding::VoidOnly { .. } | Finding::Absent | Finding::Inconclusive { .. } => finding.as_str().to_owned(),
+        };
+        match self {
+            Self::Confirmed { destination_reference, .. } => {
+                format!("confirmed as {destination_reference:?}, and {shown}")
+            }
+            Self::Failed { reason, .. } => format!("held as failed ({reason}), and {shown}"),
+            Self::Acquired { .. } | Self::Released { .. } => {
+                format!("held as {}, before anything was sent, and {shown}", self.name().as_str())
+            }
+            Self::AwaitingApproval
+            | Self::Rejected { .. }
+            | Self::Sending { .. }
+            | Self::Unknown { .. }
+            | Self::Disputed { .. } => shown,
+        }
+    }
+
     fn impossible(&self, what: &'static str) -> Refusal {
         Refusal::Impossible { state: self.name(), what: what.into() }
     }
+}
+
+/// The key fields that differ, as the payload names them.
+fn places(differences: &[Difference]) -> String {
+    differences.iter().map(|difference| difference.payload.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Why an operation is unknown whose worker was never heard of again.

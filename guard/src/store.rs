@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use crate::access::Access;
 use crate::clock::Timestamp;
 use crate::conflict::Conflict;
 use crate::decision::DecisionName;
@@ -17,8 +18,9 @@ use crate::operation::Operation;
 use crate::person::Person;
 use crate::pointer::Pointer;
 use crate::queue::{Filter, Order, Page, PageRequest};
+use crate::recovery::{Claim, Recovery};
 use crate::refusal::StoreFault;
-use crate::summary::{Count, Waiting};
+use crate::summary::{Count, Recovering, Waiting};
 use crate::token::{Reach, Token};
 use crate::trail::{ChainHash, Entry};
 use crate::workflow::Workflow;
@@ -60,8 +62,21 @@ pub struct Replacement {
     pub response: Option<String>,
     /// The revision that this operation, now confirmed, supersedes.
     pub supersedes: Option<OperationId>,
+    /// What becomes of its recovery.
+    pub recovery: RecoveryChange,
     /// What is counted for it.
     pub counts: Vec<Count>,
+}
+
+/// What a change of an operation makes of its recovery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecoveryChange {
+    /// It stays as it is.
+    Keep,
+    /// It is this from now on.
+    Schedule(Box<Recovery>),
+    /// There is none any more.
+    End,
 }
 
 /// What became of a change.
@@ -153,6 +168,52 @@ pub trait Store: Send + Sync {
 
     /// What waits for a person within reach.
     async fn waiting(&self, reach: &Reach) -> Result<Waiting, StoreFault>;
+
+    /// The recovery of an operation.
+    async fn recovery(&self, operation: OperationId) -> Result<Option<Recovery>, StoreFault>;
+
+    /// The recoveries of these operations, of those that have one; at most [`crate::queue::PAGE_ROWS_MAX`] are asked for.
+    async fn recoveries(&self, operations: &[OperationId]) -> Result<Vec<Recovery>, StoreFault>;
+
+    /// Claims recoveries at a destination that are due and neither exhausted nor claimed, the longest due first, at most `limit`.
+    /// Nobody waits for a row that somebody else is claiming.
+    async fn claim_recoveries(
+        &self,
+        destination: &str,
+        now: Timestamp,
+        claim: &Claim,
+        limit: u32,
+    ) -> Result<Vec<OperationId>, StoreFault>;
+
+    /// Gives back what a process has claimed of these operations.
+    async fn release_recoveries(&self, operations: &[OperationId], by: &str) -> Result<(), StoreFault>;
+
+    /// Makes a recovery due at `now` and takes back that it is exhausted, unless somebody is looking right now; answers whether it did.
+    async fn hasten_recovery(&self, operation: OperationId, now: Timestamp) -> Result<bool, StoreFault>;
+
+    /// Unknown operations of a workflow without a recovery at this destination, by their id, at most `limit`.
+    async fn without_recovery(
+        &self,
+        workflow: &str,
+        destination: &str,
+        after: OperationId,
+        limit: u32,
+    ) -> Result<Vec<Operation>, StoreFault>;
+
+    /// Adds recoveries of operations that are still unknown; one that has a recovery keeps it, at the new destination.
+    async fn add_recoveries(&self, recoveries: Vec<Recovery>) -> Result<(), StoreFault>;
+
+    /// Takes out the recovery of an operation that is no longer unknown.
+    async fn drop_recovery(&self, operation: OperationId) -> Result<(), StoreFault>;
+
+    /// How many recoveries there are within reach.
+    async fn recovering(&self, reach: &Reach) -> Result<Recovering, StoreFault>;
+
+    /// How each destination may be asked, of those that were asked before.
+    async fn accesses(&self) -> Result<Vec<Access>, StoreFault>;
+
+    /// Stores how a destination may be asked, where its version follows on the one that is stored.
+    async fn put_access(&self, access: &Access) -> Result<Replaced, StoreFault>;
 }
 
 /// A workflow with the number of its definition.
@@ -177,6 +238,14 @@ pub struct Catalogue {
     pub volatile: BTreeMap<(String, u32), Arc<[Pointer]>>,
     /// The current destinations by name.
     pub destinations: BTreeMap<String, Destination>,
+}
+
+impl Catalogue {
+    /// The destination of a workflow, where it can be asked what it holds.
+    pub fn destination_to_ask(&self, workflow: &str) -> Option<&Destination> {
+        let name = self.workflows.get(workflow)?.workflow.destination.as_deref()?;
+        self.destinations.get(name).filter(|destination| destination.lookup.is_some())
+    }
 }
 
 /// What the administration does; each act is one trail entry of its chain.

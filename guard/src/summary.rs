@@ -3,6 +3,7 @@
 use crate::clock::Timestamp;
 use crate::decision::DecisionName;
 use crate::money::Money;
+use crate::recovery::Answer;
 use crate::state::StateName;
 
 /// Counting uncertain operations stops here: past it, "10,000+" says enough.
@@ -16,14 +17,17 @@ pub enum Counted {
     Decision(DecisionName),
     /// An operation that came into this state.
     Entered(StateName),
+    /// A lookup at the destination that showed this.
+    LookedUp(Answer),
 }
 
 impl Counted {
-    /// The name in the store: `decision:replay`, `entered:unknown`.
+    /// The name in the store: `decision:replay`, `entered:unknown`, `looked_up:absent`.
     pub fn to_text(self) -> String {
         match self {
             Self::Decision(name) => format!("decision:{}", name.as_str()),
             Self::Entered(name) => format!("entered:{}", name.as_str()),
+            Self::LookedUp(answer) => format!("looked_up:{}", answer.as_str()),
         }
     }
 
@@ -33,6 +37,7 @@ impl Counted {
         match of {
             "decision" => DecisionName::parse(name).map(Self::Decision),
             "entered" => StateName::parse(name).map(Self::Entered),
+            "looked_up" => Answer::parse(name).map(Self::LookedUp),
             _ => None,
         }
     }
@@ -91,6 +96,15 @@ pub struct Waiting {
     pub open_conflicts: u32,
 }
 
+/// What is being looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Recovering {
+    /// How many unknown operations are looked for again and again, up to [`UNCERTAIN_COUNTED_MAX`].
+    pub waiting: u32,
+    /// How many are no longer looked for and wait for a person, up to [`UNCERTAIN_COUNTED_MAX`].
+    pub exhausted: u32,
+}
+
 #[cfg(test)]
 mod tests {
     use chrono::TimeZone;
@@ -106,7 +120,8 @@ mod tests {
     #[test]
     fn every_kind_survives_its_text() {
         let decisions = DecisionName::ALL.into_iter().map(Counted::Decision);
-        for counted in decisions.chain(StateName::ALL.into_iter().map(Counted::Entered)) {
+        let states = StateName::ALL.into_iter().map(Counted::Entered);
+        for counted in decisions.chain(states).chain(Answer::all().map(Counted::LookedUp)) {
             assert_eq!(Counted::parse(&counted.to_text()), Some(counted));
         }
     }

@@ -31,6 +31,8 @@ pub enum EntryKind {
     /// A worker reported an outcome that moves nothing: it disagrees with what is held, comes from an earlier attempt, or says what is
     /// known already; it is kept as evidence.
     ReportKept,
+    /// The destination was looked at; whether that moved anything, its state tells.
+    LookedUp,
     /// Another payload came under the same key.
     ConflictOpened,
     /// A person decided an uncertain outcome.
@@ -53,7 +55,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -61,6 +63,7 @@ impl EntryKind {
         Self::Expired,
         Self::Reported,
         Self::ReportKept,
+        Self::LookedUp,
         Self::ConflictOpened,
         Self::Resolved,
         Self::WorkflowApplied,
@@ -82,6 +85,7 @@ impl EntryKind {
             Self::Expired => "expired",
             Self::Reported => "reported",
             Self::ReportKept => "report_kept",
+            Self::LookedUp => "looked_up",
             Self::ConflictOpened => "conflict_opened",
             Self::Resolved => "resolved",
             Self::WorkflowApplied => "workflow_applied",

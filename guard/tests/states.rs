@@ -10,6 +10,9 @@ use std::path::PathBuf;
 use chrono::{TimeDelta, TimeZone as _};
 use guard::clock::Timestamp;
 use guard::event::{Event, Outcome, Resolution, Standing};
+use guard::id::OperationId;
+use guard::lookup::{AnswerClass, Difference, Finding};
+use guard::recovery::{Absence, NEGATIVES_APART_SECONDS, Recovery};
 use guard::refusal::Refusal;
 use guard::state::{State, StateName};
 
@@ -86,6 +89,51 @@ fn decisions() -> Vec<Column> {
     ]
 }
 
+/// Proof as recovery makes it: two lookups in vain after the window.
+fn absence() -> Absence {
+    let start = now() - TimeDelta::seconds(60);
+    let recovery = Recovery::starting(OperationId::from_u128(1), "ledger".to_owned(), start, start);
+    let finality = Some(TimeDelta::seconds(10));
+    let first = now() - TimeDelta::seconds(NEGATIVES_APART_SECONDS);
+    let once = recovery.after(&Finding::Absent, first, first, finality, [0; 16]).recovery;
+    once.after(&Finding::Absent, now(), now(), finality, [0; 16]).absence.expect("proof")
+}
+
+fn lookups() -> Vec<Column> {
+    let looked_up = |finding| Event::LookedUp { at: now(), finding, absence: None };
+    let destination_reference = || "task-2".to_owned();
+    let difference = Difference {
+        payload: "/amount".parse().expect("a pointer"),
+        record: "$.total".to_owned(),
+        compare: guard::workflow::Comparison::Decimal,
+        ours: None,
+        theirs: None,
+    };
+    let inconclusive = Finding::Inconclusive { class: AnswerClass::Timeout, reason: "no answer in 10 s".to_owned() };
+    vec![
+        ("found and agrees, the record held", looked_up(Finding::Found { destination_reference: HELD.to_owned() })),
+        (
+            "found and agrees, another record",
+            looked_up(Finding::Found { destination_reference: destination_reference() }),
+        ),
+        (
+            "found, differs",
+            looked_up(Finding::Differs {
+                destination_reference: destination_reference(),
+                differences: vec![difference],
+            }),
+        ),
+        (
+            "several live records",
+            looked_up(Finding::Several { destination_references: vec![HELD.to_owned(), destination_reference()] }),
+        ),
+        ("only void records", looked_up(Finding::VoidOnly { destination_references: vec![destination_reference()] })),
+        ("absent, no proof yet", looked_up(Finding::Absent)),
+        ("absent, proven", Event::LookedUp { at: now(), finding: Finding::Absent, absence: Some(absence()) }),
+        ("inconclusive", looked_up(inconclusive)),
+    ]
+}
+
 fn cell(state: &State, event: &Event) -> String {
     match state.after(event) {
         Ok(after) if after == *state => "stays".to_owned(),
@@ -120,16 +168,17 @@ fn table(columns: &[Column]) -> String {
 fn generated() -> String {
     format!(
         "{BEGIN_MARK}\n\n### Steps of the attempt\n\n{}\n### A report from the latest attempt\n\n{}\n### A report from an earlier \
-         attempt\n\n{}\n### A person decides\n\n{}\n{END_MARK}",
+         attempt\n\n{}\n### A lookup at the destination\n\n{}\n### A person decides\n\n{}\n{END_MARK}",
         table(&steps()),
         table(&reports(Standing::Latest)),
         table(&reports(Standing::Earlier { attempt: 1 })),
+        table(&lookups()),
         table(&decisions()),
     )
 }
 
 fn every_event() -> Vec<Event> {
-    [steps(), reports(Standing::Latest), reports(Standing::Earlier { attempt: 1 }), decisions()]
+    [steps(), reports(Standing::Latest), reports(Standing::Earlier { attempt: 1 }), lookups(), decisions()]
         .into_iter()
         .flatten()
         .map(|(_, event)| event)
@@ -192,13 +241,16 @@ fn only_released_and_failed_are_begun_again() {
     }
 }
 
-/// What is uncertain becomes free only by a word: of the worker that holds the latest attempt, or of a person.
+/// What is uncertain becomes free only by a word, of the worker that holds the latest attempt or of a person, or by proof of absence.
 #[test]
 fn time_never_frees_what_is_uncertain() {
     for (name, state) in states().into_iter().filter(|(_, state)| state.is_uncertain()) {
         for event in every_event() {
             let is_settling = match &event {
                 Event::Resolved { .. } | Event::Reported { standing: Standing::Latest, .. } => true,
+                Event::LookedUp { finding, absence, .. } => {
+                    matches!(finding, Finding::Found { .. }) || absence.is_some()
+                }
                 Event::Reported { standing: Standing::Earlier { .. }, .. }
                 | Event::Begun { .. }
                 | Event::MarkedSending { .. }
@@ -225,6 +277,26 @@ fn the_same_report_again_changes_nothing() {
                     Err(refusal) => assert!(matches!(refusal, Refusal::OutcomeDisagrees { .. }), "{name}: {event:?}"),
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn a_lookup_settles_only_what_is_unknown_and_never_takes_a_dispute_back() {
+    for (name, state) in states() {
+        for (_, event) in lookups() {
+            let Ok(after) = state.after(&event) else { continue };
+            let moves = after.name() != state.name();
+            let allowed = match state.name() {
+                StateName::Unknown => !matches!(after.name(), StateName::Released),
+                StateName::Sending | StateName::Disputed => !moves,
+                StateName::Acquired | StateName::Released | StateName::Failed | StateName::Confirmed => {
+                    !moves || after.name() == StateName::Disputed
+                }
+                StateName::AwaitingApproval | StateName::Rejected => false,
+            };
+            assert!(allowed, "{name}: {event:?} leads to {after:?}");
+            assert_eq!(after.after(&event).map(|again| again.name()), Ok(after.name()), "{name}: {event:?} twice");
         }
     }
 }

@@ -15,6 +15,8 @@ mod faults;
 mod insertion;
 #[path = "store/pages.rs"]
 mod pages;
+#[path = "store/recovery.rs"]
+mod recovery;
 #[path = "store/replacement.rs"]
 mod replacement;
 #[path = "store/support.rs"]

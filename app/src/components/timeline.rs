@@ -106,6 +106,7 @@ fn of_entry(entry: &Entry) -> Happening {
                 "doubt",
             )
         }
+        EntryKind::LookedUp => of_lookup(entry),
         EntryKind::ConflictOpened => {
             let total = fact("changes_total").and_then(|total| total.parse().ok()).unwrap_or(0);
             let changes = wording::counted(total, "change", "changes");
@@ -127,8 +128,10 @@ fn of_entry(entry: &Entry) -> Happening {
         | EntryKind::TokenCreated
         | EntryKind::TokenRevoked => (entry.kind.as_str().replace('_', " "), "quiet"),
     };
-    let named =
-        [("delivery", fact("delivery_id")), ("request", fact("request_id")), ("status", fact("response_status"))];
+    let took = fact("took_milliseconds").map(|took| format!("{took} ms"));
+    let status = fact("response_status").or_else(|| fact("status"));
+    let request = fact("request_id").or_else(|| fact("request"));
+    let named = [("delivery", fact("delivery_id")), ("request", request), ("status", status), ("took", took)];
     Happening {
         at: entry.at,
         sequence: Some(entry.sequence),
@@ -139,6 +142,61 @@ fn of_entry(entry: &Entry) -> Happening {
         link: fact("link"),
         tone,
     }
+}
+
+/// What a look at the destination showed, and what followed.
+fn of_lookup(entry: &Entry) -> (String, &'static str) {
+    let fact = |name: &str| entry.detail.member(name).map(plain);
+    let found = list(entry.detail.member("found"), plain).join(", ");
+    let state = fact("state").unwrap_or_default();
+    let reason = fact("reason").unwrap_or_default();
+    let (shown, tone) = match fact("finding").unwrap_or_default().as_str() {
+        "found" => (format!("It holds {found}, and the key fields agree: {state}"), "good"),
+        "differs" => {
+            let differences = list(entry.detail.member("differences"), difference).join("; ");
+            (format!("It holds {found}, and that differs ({differences}): {state}"), "bad")
+        }
+        "several" => (format!("It holds several live records ({found}): {state}"), "bad"),
+        "void_only" => (format!("It holds void records only ({found}); a person decides"), "doubt"),
+        "absent" if state == "failed" => (format!("It does not hold it; {reason}"), "bad"),
+        "absent" if entry.detail.member("counts_towards_proof").is_some() => {
+            ("It does not hold it; once more, and that is proof".to_owned(), "doubt")
+        }
+        "absent" => ("It does not show it; that is no proof yet".to_owned(), "doubt"),
+        _ => (format!("Nothing follows: {reason}"), "doubt"),
+    };
+    let candidates = list(entry.detail.member("candidates"), candidate);
+    let resembling = match candidates.as_slice() {
+        [] => String::new(),
+        some => format!(". It holds others that resemble it, and are not taken: {}", some.join(", ")),
+    };
+    let exhausted = match entry.detail.member("exhausted") {
+        Some(_) => ". It is no longer looked for; a person decides",
+        None => "",
+    };
+    (format!("Looked at the destination. {shown}{resembling}{exhausted}"), tone)
+}
+
+/// The elements of a list in words; none where it is no list.
+fn list(value: Option<&Json>, word: impl Fn(&Json) -> String) -> Vec<String> {
+    match value {
+        Some(Json::Array(elements)) => elements.iter().map(word).collect(),
+        Some(Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Object(_)) | None => Vec::new(),
+    }
+}
+
+fn difference(value: &Json) -> String {
+    let side = |name: &str| value.member(name).map_or_else(|| "nothing".to_owned(), ToString::to_string);
+    let place = value.member("payload").map(plain).unwrap_or_default();
+    format!("{place}: ours {}, theirs {}", side("ours"), side("theirs"))
+}
+
+fn candidate(value: &Json) -> String {
+    let reference = value.member("external_reference").map(plain).unwrap_or_default();
+    value
+        .member("destination_reference")
+        .map(plain)
+        .map_or_else(|| reference.clone(), |id| format!("{id} ({reference})"))
 }
 
 /// Begins that changed nothing, newest first; equal ones behind each other become one line.

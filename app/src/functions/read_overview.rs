@@ -329,6 +329,7 @@ mod summary {
                     | StateName::Released
                     | StateName::Failed => {}
                 },
+                Counted::LookedUp(_) => {}
             }
         }
         let workflows = workflows.into_values().map(|(row, saved)| WorkflowRow { prevented: saved.done(), ..row });

@@ -238,7 +238,7 @@ impl Guard {
         Ok(self.catalogue().volatile.get(&version).cloned())
     }
 
-    async fn stored_payload(&self, operation: &Operation) -> Result<Option<Payload>, Refusal> {
+    pub(super) async fn stored_payload(&self, operation: &Operation) -> Result<Option<Payload>, Refusal> {
         let stored = self.inner.store.payload(operation.id).await?;
         Ok(stored.and_then(|text| Payload::parse(text.as_bytes()).ok()))
     }

@@ -173,6 +173,7 @@ impl Guard {
             let state = operation.state.after(&Event::Resolved { at, resolution: resolution.clone() })?;
             if state.name() == StateName::Failed {
                 self.refuse_while_sending(&operation, at).await?;
+                self.refuse_before_final(&operation, at).await?;
             }
             let before = operation.state.name();
             let reference = match resolution {
@@ -187,10 +188,8 @@ impl Guard {
                 ("seen_fingerprint", Some(text(&operation.fingerprint.to_string()))),
             ]);
             let actor = Actor::Person { email: person.email.clone() };
-            let supersedes = self.superseded_by(&operation.key, &state).await?;
-            let mut replacement =
-                Transition { state, at, actor: actor.clone(), kind: EntryKind::Resolved, facts }.of(&operation);
-            replacement.supersedes = supersedes;
+            let transition = Transition { state, at, actor: actor.clone(), kind: EntryKind::Resolved, facts };
+            let mut replacement = self.change(&operation, transition).await?;
             replacement.evidence = Some(Evidence {
                 id: EvidenceId::new(at, self.inner.entropy.bytes()),
                 operation: id,
@@ -244,7 +243,7 @@ impl Guard {
     }
 
     /// The refusal that tells who changed the operation last.
-    async fn stale(&self, operation: &Operation) -> Result<Refusal, Refusal> {
+    pub(super) async fn stale(&self, operation: &Operation) -> Result<Refusal, Refusal> {
         let last = self.inner.store.entries(operation.id, operation.version.saturating_sub(1), 1).await?.pop();
         Ok(match last {
             Some(entry) => Refusal::Stale { state: operation.state.name(), by: entry.actor, at: entry.at },

@@ -176,11 +176,12 @@ impl Guard {
         // The response that is kept is that of the attempt that settled the operation; a contradiction does not replace it.
         let settles = moves && state.name() != StateName::Disputed;
         let kind = if moves { EntryKind::Reported } else { EntryKind::ReportKept };
-        let supersedes = if moves { self.superseded_by(&operation.key, &state).await? } else { None };
         let actor = Actor::Token { name: token.name.clone(), worker };
-        let mut replacement = Transition { state, at, actor, kind, facts }.of(operation);
+        let mut replacement = self.change(operation, Transition { state, at, actor, kind, facts }).await?;
         replacement.response = report.response.as_ref().filter(|_| settles).map(Json::to_string);
-        replacement.supersedes = supersedes;
+        if !moves && may_have_written(&report.outcome) {
+            replacement.recovery = self.written_until(operation, at).await?;
+        }
         Ok(replacement)
     }
 
@@ -201,7 +202,7 @@ impl Guard {
         };
         let worker = match begun.actor {
             Actor::Token { worker, .. } => worker,
-            Actor::Person { .. } | Actor::Sweeper | Actor::CommandLine | Actor::FirstStart => None,
+            Actor::Person { .. } | Actor::Sweeper | Actor::Recovery | Actor::CommandLine | Actor::FirstStart => None,
         };
         Ok(Reporter { standing: Standing::Earlier { attempt }, attempt, worker })
     }
@@ -315,6 +316,14 @@ fn is_status(status: &Json) -> bool {
     match status {
         Json::Number(number) => number.as_written().parse().is_ok_and(|status: u16| (100..=599).contains(&status)),
         Json::Null | Json::Bool(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => false,
+    }
+}
+
+/// Whether a report that moves nothing still says that a write was possible until now.
+const fn may_have_written(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Unknown { .. } => true,
+        Outcome::Confirmed { .. } | Outcome::Failed { .. } => false,
     }
 }
 

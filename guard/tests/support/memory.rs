@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
+use guard::access::Access;
 use guard::clock::Timestamp;
 use guard::conflict::Conflict;
 use guard::evidence::Evidence;
@@ -15,12 +16,14 @@ use guard::key::OperationKey;
 use guard::operation::Operation;
 use guard::person::Person;
 use guard::queue::{Cursor, Filter, Order, Page, PageRequest};
+use guard::recovery::{Claim, Recovery};
 use guard::refusal::StoreFault;
-use guard::state::State;
+use guard::state::{State, StateName};
 use guard::store::{
-    Act, Administered, Catalogue, Delivery, Insertion, NewOperation, Registry, Replaced, Replacement, Store,
+    Act, Administered, Catalogue, Delivery, Insertion, NewOperation, RecoveryChange, Registry, Replaced, Replacement,
+    Store,
 };
-use guard::summary::{Count, Counted, Waiting};
+use guard::summary::{Count, Counted, Recovering, Waiting};
 use guard::token::{Reach, Token};
 use guard::trail::{ChainHash, Entry};
 
@@ -74,6 +77,8 @@ struct Tables {
     administration: Vec<Entry>,
     tokens: Vec<(Token, [u8; 32])>,
     people: Vec<(Person, String)>,
+    recoveries: BTreeMap<OperationId, Recovery>,
+    accesses: BTreeMap<String, Access>,
 }
 
 /// Everything that is kept, as text: equal before and after means that nothing was changed.
@@ -153,8 +158,10 @@ impl Memory {
         let responses: BTreeMap<&OperationId, &String> = tables.responses.iter().collect();
         let conflicts: Vec<Conflict> =
             tables.conflicts.iter().map(|(conflict, _)| Conflict { hits: 0, ..conflict.clone() }).collect();
-        let evidence = &tables.evidence;
-        Snapshot(format!("{operations:?} {entries:?} {bodies:?} {responses:?} {conflicts:?} {evidence:?}"))
+        let (evidence, recoveries) = (&tables.evidence, &tables.recoveries);
+        Snapshot(format!(
+            "{operations:?} {entries:?} {bodies:?} {responses:?} {conflicts:?} {evidence:?} {recoveries:?}"
+        ))
     }
 
     /// Writes, with the fault that was ordered for this write.
@@ -200,7 +207,7 @@ impl Tables {
     }
 
     fn replace(&mut self, replacement: &Replacement) -> Replaced {
-        let Replacement { operation, entry, conflict, evidence, response, supersedes, counts } = replacement;
+        let Replacement { operation, entry, conflict, evidence, response, supersedes, recovery, counts } = replacement;
         let Some(held) = self.operations.get(&operation.id) else { return Replaced::Stale };
         if held.version + 1 != operation.version {
             return Replaced::Stale;
@@ -225,6 +232,15 @@ impl Tables {
         }
         if let Some(previous) = supersedes.and_then(|previous| self.operations.get_mut(&previous)) {
             previous.superseded_by = Some(operation.id);
+        }
+        match recovery {
+            RecoveryChange::Keep => {}
+            RecoveryChange::Schedule(recovery) => {
+                self.recoveries.insert(operation.id, (**recovery).clone());
+            }
+            RecoveryChange::End => {
+                self.recoveries.remove(&operation.id);
+            }
         }
         self.counts.extend(counts.iter().cloned());
         Replaced::Replaced
@@ -449,6 +465,115 @@ impl Store for Memory {
             at_risk: Vec::new(),
             open_conflicts,
         })
+    }
+
+    async fn recovery(&self, operation: OperationId) -> Result<Option<Recovery>, StoreFault> {
+        Ok(self.tables().recoveries.get(&operation).cloned())
+    }
+
+    async fn recoveries(&self, operations: &[OperationId]) -> Result<Vec<Recovery>, StoreFault> {
+        let tables = self.tables();
+        Ok(operations.iter().filter_map(|operation| tables.recoveries.get(operation).cloned()).collect())
+    }
+
+    async fn claim_recoveries(
+        &self,
+        destination: &str,
+        now: Timestamp,
+        claim: &Claim,
+        limit: u32,
+    ) -> Result<Vec<OperationId>, StoreFault> {
+        let mut tables = self.tables();
+        let mut due: Vec<&mut Recovery> = tables
+            .recoveries
+            .values_mut()
+            .filter(|recovery| recovery.destination == destination && recovery.exhausted_at.is_none())
+            .filter(|recovery| recovery.due_at <= now && !recovery.is_claimed(now))
+            .collect();
+        due.sort_by_key(|recovery| (recovery.due_at, recovery.operation));
+        let claimed = due.into_iter().take(limit as usize).map(|recovery| {
+            recovery.claim = Some(claim.clone());
+            recovery.operation
+        });
+        Ok(claimed.collect())
+    }
+
+    async fn release_recoveries(&self, operations: &[OperationId], by: &str) -> Result<(), StoreFault> {
+        for recovery in self.tables().recoveries.values_mut() {
+            let is_ours = recovery.claim.as_ref().is_some_and(|claim| claim.by == by);
+            if is_ours && operations.contains(&recovery.operation) {
+                recovery.claim = None;
+            }
+        }
+        Ok(())
+    }
+
+    async fn hasten_recovery(&self, operation: OperationId, now: Timestamp) -> Result<bool, StoreFault> {
+        let mut tables = self.tables();
+        let recovery = tables.recoveries.get_mut(&operation).filter(|recovery| !recovery.is_claimed(now));
+        let Some(recovery) = recovery else { return Ok(false) };
+        *recovery = recovery.clone().asked_for(now);
+        Ok(true)
+    }
+
+    async fn without_recovery(
+        &self,
+        workflow: &str,
+        destination: &str,
+        after: OperationId,
+        limit: u32,
+    ) -> Result<Vec<Operation>, StoreFault> {
+        let tables = self.tables();
+        let is_there = |operation: &Operation| {
+            tables.recoveries.get(&operation.id).is_some_and(|recovery| recovery.destination == destination)
+        };
+        let lacking = tables.operations.values().filter(|operation| {
+            operation.state.name() == StateName::Unknown
+                && operation.key.workflow.as_str() == workflow
+                && operation.id > after
+                && !is_there(operation)
+        });
+        Ok(lacking.take(limit as usize).cloned().collect())
+    }
+
+    async fn add_recoveries(&self, recoveries: Vec<Recovery>) -> Result<(), StoreFault> {
+        let mut tables = self.tables();
+        for recovery in recoveries {
+            let is_unknown =
+                tables.operations.get(&recovery.operation).is_some_and(|held| held.state.name() == StateName::Unknown);
+            if is_unknown {
+                let destination = recovery.destination.clone();
+                tables.recoveries.entry(recovery.operation).or_insert(recovery).destination = destination;
+            }
+        }
+        Ok(())
+    }
+
+    async fn drop_recovery(&self, operation: OperationId) -> Result<(), StoreFault> {
+        self.tables().recoveries.remove(&operation);
+        Ok(())
+    }
+
+    async fn recovering(&self, reach: &Reach) -> Result<Recovering, StoreFault> {
+        let tables = self.tables();
+        let within = |recovery: &&Recovery| is_within(reach, &tables.operations[&recovery.operation]);
+        let (exhausted, waiting): (Vec<&Recovery>, Vec<&Recovery>) =
+            tables.recoveries.values().filter(within).partition(|recovery| recovery.exhausted_at.is_some());
+        Ok(Recovering { waiting: waiting.len() as u32, exhausted: exhausted.len() as u32 })
+    }
+
+    async fn accesses(&self) -> Result<Vec<Access>, StoreFault> {
+        Ok(self.tables().accesses.values().cloned().collect())
+    }
+
+    async fn put_access(&self, access: &Access) -> Result<Replaced, StoreFault> {
+        let mut tables = self.tables();
+        let held = tables.accesses.get(&access.destination).map_or(0, |held| held.version);
+        if held + 1 != access.version {
+            return Ok(Replaced::Stale);
+        }
+        tables.accesses.insert(access.destination.clone(), access.clone());
+        Ok(Replaced::Replaced)
     }
 }
 

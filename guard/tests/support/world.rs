@@ -6,7 +6,7 @@
 
 pub mod memory;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -14,6 +14,7 @@ use chrono::TimeZone as _;
 use guard::actor::Actor;
 use guard::clock::{Clock, Entropy, Timestamp};
 use guard::decision::Decision;
+use guard::destination::{Destination, Lookup};
 use guard::event::{Outcome, Resolution};
 use guard::id::{OperationId, PersonId};
 use guard::json::Json;
@@ -91,6 +92,32 @@ pub fn careful() -> Workflow {
     Workflow { two_step: true, name: KeyPart::new(CAREFUL).unwrap(), ..handoff() }
 }
 
+/// A destination that can be asked, with this finality window in seconds.
+pub fn ledger(finality_seconds: Option<u32>) -> Destination {
+    let lookup = Lookup {
+        method: "GET".to_owned(),
+        path: "/tasks?external_reference={{ external_reference }}".to_owned(),
+        records: "$.items[*]".to_owned(),
+        external_reference: "$.external_reference".to_owned(),
+        reference: "$.id".to_owned(),
+        next_page: None,
+        void: None,
+        inconclusive: Vec::new(),
+        absent: Vec::new(),
+    };
+    Destination {
+        name: "ledger".to_owned(),
+        base_url: "http://127.0.0.1:1".to_owned(),
+        timeout_seconds: 10,
+        finality_seconds,
+        headers: BTreeMap::new(),
+        idempotency_header: None,
+        idempotency_ttl_seconds: None,
+        create: None,
+        lookup: Some(lookup),
+    }
+}
+
 impl World {
     pub async fn new() -> Self {
         Self::with(vec![handoff(), careful()]).await
@@ -108,7 +135,11 @@ impl World {
     }
 
     pub async fn apply(&self, workflows: Vec<Workflow>) {
-        let definitions = Definitions { workflows, destinations: Vec::new() };
+        self.configure(workflows, Vec::new()).await;
+    }
+
+    pub async fn configure(&self, workflows: Vec<Workflow>, destinations: Vec<Destination>) {
+        let definitions = Definitions { workflows, destinations };
         self.guard.apply(&definitions, &Actor::CommandLine).await.expect("definitions that hold");
     }
 

@@ -13,6 +13,7 @@ mod ledger;
 mod list;
 mod lookup;
 mod news;
+mod recovery;
 mod registry;
 mod writer;
 
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use guard::access::Access;
 use guard::clock::{Clock, Entropy, Timestamp};
 use guard::conflict::Conflict;
 use guard::evidence::Evidence;
@@ -30,11 +32,12 @@ use guard::key::OperationKey;
 use guard::operation::Operation;
 use guard::person::Person;
 use guard::queue::{Filter, Order, Page, PageRequest};
+use guard::recovery::{Claim, Recovery};
 use guard::refusal::StoreFault;
 use guard::store::{
     Act, Administered, Catalogue, Delivery, Insertion, NewOperation, Registry, Replaced, Replacement, Store,
 };
-use guard::summary::{Count, Waiting};
+use guard::summary::{Count, Recovering, Waiting};
 use guard::token::{Reach, Token};
 use guard::trail::{ChainHash, Entry};
 use sqlx::migrate::{MigrateError, Migrator};
@@ -55,7 +58,8 @@ use self::lookup::{By, Lookup};
 use self::news::Newsroom;
 use self::writer::{WRITERS, Writers};
 use super::row::{
-    ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, OperationRow, PersonRow, Place, TokenRow, column_number,
+    AccessRow, ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, OperationRow, PersonRow, Place, RecoveryRow,
+    TokenRow, column_number,
 };
 use super::{Backend, BackupError, Changes, Database, OpenError, Pool};
 use crate::trail::{ChainId, Ledger, Moment, Seal};
@@ -351,6 +355,85 @@ impl Store for PostgresStore {
     async fn waiting(&self, reach: &Reach) -> Result<Waiting, StoreFault> {
         let mut connection = self.connection().await?;
         read(list::waiting(&mut connection, reach)).await
+    }
+
+    async fn recovery(&self, operation: OperationId) -> Result<Option<Recovery>, StoreFault> {
+        let sql = format!("SELECT {} FROM recovery WHERE operation = $1", RecoveryRow::COLUMNS);
+        Ok(self.all::<RecoveryRow, _>(sqlx::query(&sql).bind(uuid(operation))).await?.pop())
+    }
+
+    async fn recoveries(&self, operations: &[OperationId]) -> Result<Vec<Recovery>, StoreFault> {
+        let ids: Vec<Uuid> = operations.iter().map(|operation| uuid(*operation)).collect();
+        let sql = format!("SELECT {} FROM recovery WHERE operation = ANY($1)", RecoveryRow::COLUMNS);
+        self.all::<RecoveryRow, _>(sqlx::query(&sql).bind(ids)).await
+    }
+
+    async fn claim_recoveries(
+        &self,
+        destination: &str,
+        now: Timestamp,
+        claim: &Claim,
+        limit: u32,
+    ) -> Result<Vec<OperationId>, StoreFault> {
+        let mut connection = self.connection().await?;
+        let claimed = bounded(recovery::claim(&mut connection, destination, now, claim, limit)).await;
+        claimed.map_err(|trouble| trouble.fault(&destination))
+    }
+
+    async fn release_recoveries(&self, operations: &[OperationId], by: &str) -> Result<(), StoreFault> {
+        let mut connection = self.connection().await?;
+        let released = bounded(recovery::release(&mut connection, operations, by)).await;
+        released.map_err(|trouble| trouble.fault(&by))
+    }
+
+    async fn hasten_recovery(&self, operation: OperationId, now: Timestamp) -> Result<bool, StoreFault> {
+        let mut connection = self.connection().await?;
+        let hastened = bounded(recovery::hasten(&mut connection, operation, now)).await;
+        hastened.map_err(|trouble| trouble.fault(&operation))
+    }
+
+    async fn without_recovery(
+        &self,
+        workflow: &str,
+        destination: &str,
+        after: OperationId,
+        limit: u32,
+    ) -> Result<Vec<Operation>, StoreFault> {
+        let sql = format!(
+            "SELECT {} FROM operation WHERE state = 'unknown' AND workflow = $1 AND id > $3 \
+             AND NOT EXISTS (SELECT FROM recovery WHERE recovery.operation = operation.id AND recovery.destination = $2) \
+             ORDER BY id LIMIT $4",
+            OperationRow::COLUMNS
+        );
+        let lacking = sqlx::query(&sql).bind(workflow).bind(destination).bind(uuid(after)).bind(i64::from(limit));
+        self.all::<OperationRow, _>(lacking).await
+    }
+
+    async fn add_recoveries(&self, recoveries: Vec<Recovery>) -> Result<(), StoreFault> {
+        let rows: Vec<RecoveryRow> = recoveries.iter().map(RecoveryRow::from).collect();
+        let mut connection = self.connection().await?;
+        bounded(recovery::add(&mut connection, &rows)).await.map_err(|trouble| trouble.fault(&""))
+    }
+
+    async fn drop_recovery(&self, operation: OperationId) -> Result<(), StoreFault> {
+        let mut connection = self.connection().await?;
+        bounded(recovery::end(&mut connection, operation)).await.map_err(|trouble| trouble.fault(&operation))
+    }
+
+    async fn recovering(&self, reach: &Reach) -> Result<Recovering, StoreFault> {
+        let mut connection = self.connection().await?;
+        read(recovery::recovering(&mut connection, reach)).await
+    }
+
+    async fn accesses(&self) -> Result<Vec<Access>, StoreFault> {
+        let sql = format!("SELECT {} FROM access ORDER BY destination COLLATE \"C\"", AccessRow::COLUMNS);
+        self.all::<AccessRow, _>(sqlx::query(&sql)).await
+    }
+
+    async fn put_access(&self, access: &Access) -> Result<Replaced, StoreFault> {
+        let mut connection = self.connection().await?;
+        let put = bounded(recovery::put_access(&mut connection, access.into())).await;
+        put.map_err(|trouble| trouble.fault(&access.destination))
     }
 }
 

@@ -7,6 +7,7 @@ mod ledger;
 mod list;
 mod queue;
 mod readers;
+mod recovery;
 mod registry;
 mod work;
 mod writer;
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use guard::access::Access;
 use guard::clock::Timestamp;
 use guard::conflict::Conflict;
 use guard::evidence::Evidence;
@@ -24,9 +26,10 @@ use guard::id::OperationId;
 use guard::key::OperationKey;
 use guard::operation::Operation;
 use guard::queue::{Cursor, Filter, Order, Page, PageRequest};
+use guard::recovery::{Claim, Recovery};
 use guard::refusal::StoreFault;
 use guard::store::{Delivery, Insertion, NewOperation, Replaced, Replacement, Store};
-use guard::summary::{Count, Waiting};
+use guard::summary::{Count, Recovering, Waiting};
 use guard::token::Reach;
 use guard::trail::Entry;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -36,9 +39,10 @@ use tokio::sync::oneshot;
 
 use self::queue::Queue;
 use self::readers::{Readers, all, one};
+use self::recovery::Task;
 use self::work::{Insert, Inserted, Replace};
 use self::writer::{Writer, perform};
-use super::row::{ConflictRow, CountRow, DeliveryRow, EvidenceRow, OperationRow};
+use super::row::{AccessRow, ConflictRow, CountRow, DeliveryRow, EvidenceRow, OperationRow, RecoveryRow};
 use super::{Backend, BackupError, Changes, OpenError};
 
 /// The tables of a SQLite database, in the binary.
@@ -312,6 +316,79 @@ impl Store for SqliteStore {
     async fn waiting(&self, reach: &Reach) -> Result<Waiting, StoreFault> {
         let reach = reach.clone();
         self.read(move |connection| list::waiting(connection, &reach)).await
+    }
+
+    async fn recovery(&self, operation: OperationId) -> Result<Option<Recovery>, StoreFault> {
+        self.read_here(|connection| recovery::recovery(connection, operation))
+    }
+
+    async fn recoveries(&self, operations: &[OperationId]) -> Result<Vec<Recovery>, StoreFault> {
+        let operations = operations.to_vec();
+        self.read(move |connection| {
+            let found = operations.iter().map(|operation| recovery::recovery(connection, *operation).transpose());
+            found.flatten().collect()
+        })
+        .await
+    }
+
+    async fn claim_recoveries(
+        &self,
+        destination: &str,
+        now: Timestamp,
+        claim: &Claim,
+        limit: u32,
+    ) -> Result<Vec<OperationId>, StoreFault> {
+        let (destination, claim) = (destination.to_owned(), claim.clone());
+        let task = Task(move |transaction: &Connection| recovery::claim(transaction, &destination, now, &claim, limit));
+        perform(&self.queue, task).await
+    }
+
+    async fn release_recoveries(&self, operations: &[OperationId], by: &str) -> Result<(), StoreFault> {
+        let (operations, by) = (operations.to_vec(), by.to_owned());
+        let task = Task(move |transaction: &Connection| recovery::release(transaction, &operations, &by));
+        perform(&self.queue, task).await
+    }
+
+    async fn hasten_recovery(&self, operation: OperationId, now: Timestamp) -> Result<bool, StoreFault> {
+        let task = Task(move |transaction: &Connection| recovery::hasten(transaction, operation, now));
+        perform(&self.queue, task).await
+    }
+
+    async fn without_recovery(
+        &self,
+        workflow: &str,
+        destination: &str,
+        after: OperationId,
+        limit: u32,
+    ) -> Result<Vec<Operation>, StoreFault> {
+        let (workflow, destination) = (workflow.to_owned(), destination.to_owned());
+        self.read(move |connection| recovery::without(connection, &workflow, &destination, after, limit)).await
+    }
+
+    async fn add_recoveries(&self, recoveries: Vec<Recovery>) -> Result<(), StoreFault> {
+        let rows: Vec<RecoveryRow> = recoveries.iter().map(RecoveryRow::from).collect();
+        let task = Task(move |transaction: &Connection| recovery::add(transaction, &rows));
+        perform(&self.queue, task).await
+    }
+
+    async fn drop_recovery(&self, operation: OperationId) -> Result<(), StoreFault> {
+        let task = Task(move |transaction: &Connection| recovery::end(transaction, operation));
+        perform(&self.queue, task).await
+    }
+
+    async fn recovering(&self, reach: &Reach) -> Result<Recovering, StoreFault> {
+        let reach = reach.clone();
+        self.read(move |connection| recovery::recovering(connection, &reach)).await
+    }
+
+    async fn accesses(&self) -> Result<Vec<Access>, StoreFault> {
+        self.read_here(recovery::accesses)
+    }
+
+    async fn put_access(&self, access: &Access) -> Result<Replaced, StoreFault> {
+        let row = AccessRow::from(access);
+        let task = Task(move |transaction: &Connection| recovery::put_access(transaction, &row));
+        perform(&self.queue, task).await
     }
 }
 

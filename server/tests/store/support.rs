@@ -15,7 +15,7 @@ use guard::money::Money;
 use guard::operation::{Attempt, LeaseToken, Operation};
 use guard::payload::Payload;
 use guard::state::State;
-use guard::store::{Delivery, NewOperation, Replacement};
+use guard::store::{Delivery, NewOperation, RecoveryChange, Replacement};
 use guard::summary::{Count, Counted};
 use guard::trail::{ChainHash, Entry, EntryKind};
 use server::clock::{OsEntropy, SystemClock};
@@ -243,7 +243,16 @@ pub fn change(operation: &Operation, state: State, at: Timestamp) -> Replacement
         operation.money.as_ref(),
     )];
     let operation = Operation { state, version: entry.sequence, head: entry.hash, updated_at: at, ..operation.clone() };
-    Replacement { operation, entry, conflict: None, evidence: None, response: None, supersedes: None, counts }
+    Replacement {
+        operation,
+        entry,
+        conflict: None,
+        evidence: None,
+        response: None,
+        supersedes: None,
+        recovery: RecoveryChange::Keep,
+        counts,
+    }
 }
 
 /// The change into confirmed.

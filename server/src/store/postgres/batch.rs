@@ -13,6 +13,7 @@ use sqlx::query::Query;
 use sqlx::{Connection as _, PgConnection, Postgres};
 use uuid::Uuid;
 
+use super::recovery::Keeping;
 use crate::store::behind::TEN_THOUSANDTHS_BOUND;
 use crate::store::row::{ConflictRow, CountRow, EntryRow, EvidenceRow, OperationRow};
 
@@ -259,8 +260,16 @@ impl<'a> Columns<'a> {
                     columns.belongings(change.id(), entry, counts);
                 }
                 Change::Replace(replacement) => {
-                    let Replacement { operation, entry, conflict, response, counts, evidence: _, supersedes: _ } =
-                        replacement.as_ref();
+                    let Replacement {
+                        operation,
+                        entry,
+                        conflict,
+                        response,
+                        counts,
+                        evidence: _,
+                        supersedes: _,
+                        recovery: _,
+                    } = replacement.as_ref();
                     let conflict = conflict.as_ref().map(|(conflict, _)| conflict.fingerprint.as_bytes().as_slice());
                     columns.moved.push((operation.into(), conflict));
                     if let Some(response) = response {
@@ -357,17 +366,19 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// What few changes bring along: conflicts, evidence, and the operations that they supersede.
+/// What few changes bring along: conflicts, evidence, the operations that they supersede, and recoveries.
 struct Beside<'a> {
     conflicts: Vec<(ConflictRow, &'a str)>,
     evidence: Vec<EvidenceRow>,
     /// Each superseded operation with its successor.
     superseded: Vec<(Uuid, Uuid)>,
+    recoveries: Keeping,
 }
 
 impl<'a> Beside<'a> {
     fn of(changes: &[&'a Change]) -> Self {
-        let mut beside = Self { conflicts: Vec::new(), evidence: Vec::new(), superseded: Vec::new() };
+        let (conflicts, evidence, superseded) = (Vec::new(), Vec::new(), Vec::new());
+        let mut beside = Self { conflicts, evidence, superseded, recoveries: Keeping::default() };
         for change in changes {
             let Change::Replace(replacement) = change else { continue };
             let conflict = replacement.conflict.as_ref();
@@ -375,12 +386,16 @@ impl<'a> Beside<'a> {
             beside.evidence.extend(replacement.evidence.as_ref().map(EvidenceRow::from));
             let previous = replacement.supersedes.map(|previous| Uuid::from_u128(previous.as_u128()));
             beside.superseded.extend(previous.map(|previous| (previous, change.id())));
+            beside.recoveries.take(change.id(), &replacement.recovery);
         }
         beside
     }
 
     fn is_empty(&self) -> bool {
-        self.conflicts.is_empty() && self.evidence.is_empty() && self.superseded.is_empty()
+        self.conflicts.is_empty()
+            && self.evidence.is_empty()
+            && self.superseded.is_empty()
+            && self.recoveries.is_empty()
     }
 
     /// Stores what belongs to the operations that were changed.
@@ -406,7 +421,7 @@ impl<'a> Beside<'a> {
             let update = sqlx::query("UPDATE operation SET superseded_by = $2 WHERE id = $1");
             update.bind(previous).bind(successor).execute(&mut *connection).await?;
         }
-        Ok(())
+        self.recoveries.store(connection, stored).await
     }
 }
 

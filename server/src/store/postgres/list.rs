@@ -112,7 +112,7 @@ fn first_id(moment: Timestamp) -> Uuid {
     Uuid::from_u128(milliseconds << 80)
 }
 
-fn push_reach(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, table: &str) {
+pub(super) fn push_reach(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, table: &str) {
     for (column, names) in [("company", &reach.companies), ("workflow", &reach.workflows)] {
         let Some(names) = names else { continue };
         query.push(format!(" AND {table}.{column} = "));

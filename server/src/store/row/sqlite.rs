@@ -5,8 +5,8 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use uuid::Uuid;
 
 use super::{
-    ConflictRow, CountRow, DeliveryRow, DestinationRow, EntryRow, EvidenceRow, OperationRow, PersonRow, SealRow,
-    TokenRow, WorkflowRow,
+    AccessRow, ConflictRow, CountRow, DeliveryRow, DestinationRow, EntryRow, EvidenceRow, OperationRow, PersonRow,
+    RecoveryRow, SealRow, TokenRow, WorkflowRow,
 };
 
 /// A row that rusqlite can read.
@@ -89,6 +89,43 @@ impl FromSqlite for OperationRow {
             open_conflicts: columns.take()?,
             created_at: columns.take()?,
             updated_at: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for RecoveryRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            operation: columns.id()?,
+            destination: columns.take()?,
+            since: columns.take()?,
+            last_write_at: columns.take()?,
+            due_at: columns.take()?,
+            lookups: columns.take()?,
+            first_negative_at: columns.take()?,
+            last_at: columns.take()?,
+            last_answer: columns.take()?,
+            last_reason: columns.take()?,
+            claimed_by: columns.take()?,
+            claimed_until: columns.take()?,
+            exhausted_at: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for AccessRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            destination: columns.take()?,
+            version: columns.take()?,
+            failures: columns.take()?,
+            down_since: columns.take()?,
+            down_reason: columns.take()?,
+            probes: columns.take()?,
+            probe_at: columns.take()?,
+            paced_until: columns.take()?,
         })
     }
 }

@@ -243,6 +243,20 @@ pub(super) fn counts(reach: &Reach, from: Timestamp, to: Timestamp) -> Question 
     Question { sql, values: values.0 }
 }
 
+/// How many recoveries there are within reach that are exhausted or not, at most `limit`.
+pub(super) fn recovering(reach: &Reach, index: &str, condition: &str, limit: u32) -> Question {
+    let mut values = Values::default();
+    let limit = values.place(Value::Integer(limit.into()));
+    let mut conditions = vec![format!("recovery.exhausted_at {condition}")];
+    values.within(reach, &mut conditions);
+    let joined = if conditions.len() > 1 { "JOIN operation ON operation.id = recovery.operation" } else { "" };
+    let sql = format!(
+        "SELECT count(*) FROM (SELECT 1 FROM recovery INDEXED BY {index} {joined} WHERE {} LIMIT {limit})",
+        conditions.join(" AND ")
+    );
+    Question { sql, values: values.0 }
+}
+
 struct CountColumns {
     columns: &'static str,
     order: &'static str,

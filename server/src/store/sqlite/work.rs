@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::fault;
 use super::readers::{all, one};
+use super::recovery::Keeping;
 use super::writer::Work;
 use crate::store::row::{ConflictRow, EntryRow, EvidenceRow, OperationRow, column_number};
 use crate::trail::ChainId;
@@ -208,12 +209,13 @@ pub(super) struct Replace {
     evidence: Option<EvidenceRow>,
     response: Option<String>,
     supersedes: Option<OperationId>,
+    recovery: Keeping,
     counts: Vec<Count>,
 }
 
 impl From<Replacement> for Replace {
     fn from(replacement: Replacement) -> Self {
-        let Replacement { operation, entry, conflict, evidence, response, supersedes, counts } = replacement;
+        let Replacement { operation, entry, conflict, evidence, response, supersedes, recovery, counts } = replacement;
         Self {
             row: OperationRow::from(&operation),
             entry: EntryRow::of(operation.id.into(), &entry),
@@ -221,6 +223,7 @@ impl From<Replacement> for Replace {
             evidence: evidence.as_ref().map(EvidenceRow::from),
             response,
             supersedes,
+            recovery: recovery.into(),
             counts,
         }
     }
@@ -325,6 +328,7 @@ impl Work for Replace {
                 params![key(previous), &row.id.as_bytes()[..]],
             )?;
         }
+        self.recovery.write(transaction, &row.id)?;
         Ok(Replaced::Replaced)
     }
 
