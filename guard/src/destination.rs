@@ -14,6 +14,15 @@ pub const TIMEOUT_SECONDS_MAX: u32 = 300;
 /// The methods that a profile may use.
 pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
+/// The methods by which a lookup may ask: none that is meant to change something.
+pub const LOOKUP_METHODS: [&str; 2] = ["GET", "POST"];
+
+/// How often a destination is asked per second by recovery where nothing is said.
+pub const LOOKUPS_PER_SECOND_DEFAULT: u32 = 10;
+
+/// No profile may let recovery ask more often per second.
+pub const LOOKUPS_PER_SECOND_MAX: u32 = 1_000;
+
 /// What a lookup's path may hold in `{{ … }}`; of the payload a member of it.
 pub const PLACEHOLDERS: [&str; 8] =
     ["external_reference", "document", "company", "source_system", "action", "revision", "idempotency_key", "payload"];
@@ -41,6 +50,9 @@ pub struct Destination {
     /// How long it remembers such a key, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_ttl_seconds: Option<u32>,
+    /// How often recovery asks it per second, whatever waits; [`LOOKUPS_PER_SECOND_DEFAULT`] where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookups_per_second: Option<u32>,
     /// How a record is created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create: Option<Create>,
@@ -118,6 +130,11 @@ const fn timeout_seconds_default() -> u32 {
 }
 
 impl Destination {
+    /// How often recovery asks it per second.
+    pub fn lookups_per_second(&self) -> u32 {
+        self.lookups_per_second.unwrap_or(LOOKUPS_PER_SECOND_DEFAULT)
+    }
+
     /// Checks what the shape alone cannot say. Whether a JSONPath is one is checked where they are evaluated.
     ///
     /// # Errors
@@ -132,6 +149,10 @@ impl Destination {
                 "timeout_seconds",
                 format!("is {}; write 1 to {TIMEOUT_SECONDS_MAX} seconds", self.timeout_seconds),
             ));
+        }
+        if self.lookups_per_second.is_some_and(|number| !(1..=LOOKUPS_PER_SECOND_MAX).contains(&number)) {
+            let message = format!("is out of bounds; write 1 to {LOOKUPS_PER_SECOND_MAX}");
+            return Err(DefinitionFault::new("lookups_per_second", message));
         }
         for (name, value) in &self.headers {
             check_header_name("headers", name)?;
@@ -158,7 +179,7 @@ impl Destination {
 
 impl Create {
     fn validate(&self) -> Result<(), DefinitionFault> {
-        check_method("create.method", &self.method)?;
+        check_method("create.method", &self.method, &METHODS)?;
         check_path("create.path", &self.path)?;
         if self.confirmed.is_empty() {
             let message = "is empty; name the statuses that mean success, for example [\"200-299\"]";
@@ -177,7 +198,7 @@ impl Create {
 
 impl Lookup {
     fn validate(&self) -> Result<(), DefinitionFault> {
-        check_method("lookup.method", &self.method)?;
+        check_method("lookup.method", &self.method, &LOOKUP_METHODS)?;
         check_path("lookup.path", &self.path)?;
         check_placeholders("lookup.path", &self.path)?;
         if self.void.as_ref().is_some_and(|void| void.values.is_empty()) {
@@ -214,11 +235,11 @@ fn check_header_name(key: &'static str, name: &str) -> Result<(), DefinitionFaul
     Err(DefinitionFault::new(key, format!("names the header {name:?}; a header's name is letters, digits and \"-\"")))
 }
 
-fn check_method(key: &'static str, method: &str) -> Result<(), DefinitionFault> {
-    if METHODS.contains(&method) {
+fn check_method(key: &'static str, method: &str, possible: &[&str]) -> Result<(), DefinitionFault> {
+    if possible.contains(&method) {
         return Ok(());
     }
-    Err(DefinitionFault::new(key, format!("is {method:?}; possible: {}", METHODS.join(", "))))
+    Err(DefinitionFault::new(key, format!("is {method:?}; possible: {}", possible.join(", "))))
 }
 
 fn check_path(key: &'static str, path: &str) -> Result<(), DefinitionFault> {
@@ -295,6 +316,7 @@ mod tests {
             headers: BTreeMap::new(),
             idempotency_header: None,
             idempotency_ttl_seconds: None,
+            lookups_per_second: None,
             create: Some(Create {
                 method: "POST".to_owned(),
                 path: "/tasks".to_owned(),
@@ -332,6 +354,7 @@ mod tests {
         assert_eq!(fault(&|destination| destination.base_url = "https://a:b@ledger.example".into()), "base_url");
         assert_eq!(fault(&|destination| destination.base_url = "https:///api".into()), "base_url");
         assert_eq!(fault(&|destination| destination.timeout_seconds = 301), "timeout_seconds");
+        assert_eq!(fault(&|destination| destination.lookups_per_second = Some(0)), "lookups_per_second");
         assert_eq!(fault(&|destination| _ = destination.headers.insert("X Y".into(), "z".into())), "headers");
         assert_eq!(fault(&|destination| _ = destination.headers.insert("X".into(), "env:".into())), "headers");
         let create =

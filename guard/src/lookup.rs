@@ -26,6 +26,12 @@ pub const CANDIDATE_CHARACTERS_MAX: usize = 200;
 /// A value of a difference is kept with at most this many characters of its JSON text.
 pub const DIFFERENCE_CHARACTERS_MAX: usize = 500;
 
+/// A look tells at most this many records to people.
+pub const RECORDS_SHOWN_MAX: usize = 20;
+
+/// A record is shown with at most this many characters of its JSON text.
+pub const RECORD_CHARACTERS_MAX: usize = 2_000;
+
 /// What one look at the destination showed, whole: an entry of the trail is made of it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Looked {
@@ -272,6 +278,26 @@ pub enum Verdict {
     Other,
 }
 
+/// A look, with what people want to see of it beside.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Trial {
+    /// The look.
+    pub looked: Looked,
+    /// How many records came.
+    pub records: u64,
+    /// The first of them, at most [`RECORDS_SHOWN_MAX`].
+    pub shown: Vec<ShownRecord>,
+}
+
+/// A record, and how it was read.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ShownRecord {
+    /// Its JSON text, at most [`RECORD_CHARACTERS_MAX`] characters.
+    pub record: String,
+    /// How it was read.
+    pub reading: Reading,
+}
+
 /// Takes the records of an answer one by one; keeps of them only what a finding is made of.
 #[derive(Debug)]
 pub struct Judge<'a> {
@@ -440,7 +466,8 @@ fn bounded(value: &Json) -> Json {
     Json::String(cut(&text, DIFFERENCE_CHARACTERS_MAX))
 }
 
-fn cut(text: &str, characters_max: usize) -> String {
+/// The text, or where it is long its beginning and a sign that there is more.
+pub fn cut(text: &str, characters_max: usize) -> String {
     match text.char_indices().nth(characters_max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

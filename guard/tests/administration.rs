@@ -55,6 +55,7 @@ fn ledger() -> Destination {
         headers: BTreeMap::new(),
         idempotency_header: None,
         idempotency_ttl_seconds: None,
+        lookups_per_second: None,
         create: None,
         lookup: None,
     }

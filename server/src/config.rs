@@ -13,6 +13,9 @@ use guard::service::Definitions;
 use guard::workflow::Workflow;
 use serde_json_path::JsonPath;
 
+use crate::destination::secret::{self, HeaderFault};
+use crate::destination::template;
+
 pub use fault::{ConfigFault, Place};
 use place::Tree;
 pub use text::{effective, export};
@@ -126,6 +129,9 @@ impl Configuration {
         if let Some((kind, index, key, message)) = json_paths(&definitions).find_map(wrong_json_path) {
             return Err(at(kind, Some(index), key, message));
         }
+        if let Some((index, message)) = wrong_template(&definitions) {
+            return Err(at("destination", Some(index), "lookup.path", message));
+        }
         Ok(Self { server: read.server, definitions, source: (file.to_owned(), text.to_owned()) })
     }
 
@@ -135,8 +141,7 @@ impl Configuration {
         let tree = Tree::of(text);
         let mut missing = Vec::new();
         for (index, destination) in self.definitions.destinations.iter().enumerate() {
-            for (header, value) in &destination.headers {
-                let Some(message) = unreadable_secret(value) else { continue };
+            for HeaderFault { header, message } in secret::headers(destination).err().into_iter().flatten() {
                 let key = format!("headers.{header}");
                 let offset = tree.as_ref().and_then(|tree| tree.nearest("destination", Some(index), &key));
                 missing.push(ConfigFault {
@@ -148,26 +153,6 @@ impl Configuration {
             }
         }
         missing
-    }
-}
-
-/// Why the secret that a header's value stands for cannot be read; none where it can, or where the value is itself the text.
-fn unreadable_secret(value: &str) -> Option<String> {
-    if let Some(name) = value.strip_prefix("env:") {
-        return match std::env::var(name) {
-            Ok(secret) if !secret.is_empty() => None,
-            Ok(_) => Some(format!("the environment variable {name} is empty; set it where the server is started")),
-            Err(std::env::VarError::NotPresent) => {
-                Some(format!("the environment variable {name} is not set; set it where the server is started"))
-            }
-            Err(std::env::VarError::NotUnicode(_)) => Some(format!("the environment variable {name} is not UTF-8")),
-        };
-    }
-    let path = value.strip_prefix("file:")?;
-    match std::fs::read_to_string(path) {
-        Ok(secret) if !secret.trim().is_empty() => None,
-        Ok(_) => Some(format!("the file {path} is empty; write the secret into it")),
-        Err(error) => Some(format!("the file {path} cannot be read: {error}")),
     }
 }
 
@@ -195,6 +180,14 @@ fn json_paths(definitions: &Definitions) -> impl Iterator<Item = KeyedPath<'_>> 
         create.into_iter().chain(lookup).map(move |(key, path)| ("destination", index, key, path))
     });
     of_workflows.chain(of_destinations)
+}
+
+/// The first destination whose lookup's path is no template, and why.
+fn wrong_template(definitions: &Definitions) -> Option<(usize, String)> {
+    definitions.destinations.iter().enumerate().find_map(|(index, destination)| {
+        let message = template::check(&destination.lookup.as_ref()?.path).err()?;
+        Some((index, message))
+    })
 }
 
 fn wrong_json_path((kind, index, key, path): KeyedPath<'_>) -> Option<(&'static str, usize, &'static str, String)> {

@@ -8,6 +8,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod desk;
+pub mod destination;
 pub mod health;
 pub mod latency;
 pub mod listener;

@@ -12,6 +12,7 @@ use guard::service::Guard;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::wait::Wakes;
+use crate::destination::Destinations;
 use crate::latency::Latency;
 use crate::metrics::Totals;
 use crate::store::Database;
@@ -76,6 +77,8 @@ pub struct Shared {
     pub entropy: Arc<dyn Entropy>,
     /// Cancelled when the server is about to stop: it is no longer ready, and nobody is kept waiting.
     pub draining: CancellationToken,
+    /// What is asked and told outside.
+    pub destinations: Destinations,
     /// The tokens that asked lately.
     pub tokens: Tokens,
     /// How often each token asks.
@@ -115,6 +118,7 @@ impl Server {
             settings,
             entropy,
             draining: CancellationToken::new(),
+            destinations: Destinations::default(),
             tokens: Tokens::default(),
             rates: RateLimiter::keyed(Quota::per_second(rate).allow_burst(burst)),
             wakes,

@@ -149,6 +149,26 @@ records = "$[*]"
 external_reference = "$.reference"
 reference = "$.id"
 "#), @"wrong.toml:6:1: destination.lookup.path: has {{ order }}; possible: external_reference, document, company, source_system, action, revision, idempotency_key, payload");
+    assert_snapshot!(fault(r#"[[destination]]
+name = "ledger"
+base_url = "https://ledger.example"
+[destination.lookup]
+method = "GET"
+path = "/tasks{% if secret %}/all{% endif %}"
+records = "$[*]"
+external_reference = "$.reference"
+reference = "$.id"
+"#), @r#"wrong.toml:6:1: destination.lookup.path: names "secret"; possible: external_reference, document, company, source_system, action, revision, idempotency_key, payload"#);
+    assert_snapshot!(fault(r#"[[destination]]
+name = "ledger"
+base_url = "https://ledger.example"
+[destination.lookup]
+method = "GET"
+path = "/tasks?r={{ external_reference | upper }"
+records = "$[*]"
+external_reference = "$.reference"
+reference = "$.id"
+"#), @r#"wrong.toml:6:1: destination.lookup.path: opens "{{" without "}}""#);
 }
 
 #[test]
@@ -367,4 +387,25 @@ fn the_file_in_the_documentation_is_right() {
         let key = line.split('`').nth(5).unwrap();
         assert!(shown.lines().any(|shown| shown.starts_with(&format!("{key} = "))), "there is no setting {key}");
     }
+}
+
+#[test]
+fn a_server_does_not_start_without_its_destinations_secrets() {
+    let machine = Machine::new();
+    machine.write(
+        "onceover.toml",
+        r#"
+            [[destination]]
+            name = "ledger"
+            base_url = "https://ledger.example"
+            headers = { Authorization = "env:ONCEOVER_TEST_NOT_SET", X-Tenant = "in-the-text" }
+        "#,
+    );
+    machine.run(&["apply", "onceover.toml"]).ok();
+    let refused = machine.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(refused.code, 1, "{}", refused.stdout);
+    let told =
+        "the destination ledger: headers.Authorization: the environment variable ONCEOVER_TEST_NOT_SET is not set";
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("in-the-text"), "{}", refused.stderr);
 }

@@ -155,6 +155,9 @@ async fn start(
         metrics_open: settings.metrics_open,
     };
     let server = Server::new(opened.guard.clone(), opened.database.clone(), entropy(), server_settings);
+    if let Err(faults) = server.destinations.prepare(&opened.guard.catalogue()) {
+        return Err(Failure(faults.join("\n")));
+    }
     Ok((server, gate))
 }
 
