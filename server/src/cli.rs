@@ -9,6 +9,7 @@ mod apply;
 mod backup;
 mod check;
 mod export;
+mod sandbox;
 mod serve;
 mod table;
 mod token;
@@ -191,6 +192,9 @@ enum Command {
     /// Copy a SQLite database, also while it is served
     #[command(after_long_help = backup::EXAMPLES)]
     Backup(backup::Backup),
+    /// Run a small system of record that fails as it is told to, to try Onceover against
+    #[command(after_long_help = sandbox::EXAMPLES)]
+    Sandbox(sandbox::Sandbox),
 }
 
 /// Why a command ended with 1: sentences for the one who typed it.
@@ -255,6 +259,7 @@ impl Arguments {
             Command::Token(token) => token.run(&common).await,
             Command::Trail(trail) => trail.run(&common).await,
             Command::Backup(backup) => backup.run(&common).await,
+            Command::Sandbox(sandbox) => sandbox.run(&common).await,
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod observe;
 pub mod problem;
 pub mod router;
+pub mod sandbox;
 pub mod session;
 pub mod settings;
 pub mod site;

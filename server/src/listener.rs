@@ -6,9 +6,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::BoxError;
 use axum::body::Body;
-use axum::extract::ConnectInfo;
+use axum::extract::{ConnectInfo, Request};
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -18,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::Service as _;
+use tower::Service;
 
 /// The head of a request is there this long after the one before was answered, or the connection is closed: it bounds those who send
 /// a head byte by byte, and those who keep a connection that they do not use.
@@ -73,13 +74,12 @@ pub async fn bind(listen: &str) -> io::Result<TcpListener> {
     Err(fault)
 }
 
-/// Serves until `draining` is cancelled; then accepts nobody any more, lets those who asked have their answer, and returns.
-pub async fn serve(
-    listener: TcpListener,
-    router: Router,
-    connections_max: usize,
-    draining: CancellationToken,
-) -> Drained {
+/// Serves until `draining` is cancelled; then accepts nobody any more, lets those who asked have their answer, and returns. Where the
+/// service fails instead of answering, the connection ends without an answer.
+pub async fn serve<S>(listener: TcpListener, service: S, connections_max: usize, draining: CancellationToken) -> Drained
+where
+    S: Service<Request, Response = Response, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
+{
     let places = Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS)));
     let connections = TaskTracker::new();
     loop {
@@ -88,9 +88,9 @@ pub async fn serve(
             accepted = accept(&listener, &places) => accepted,
         };
         let Some((stream, peer, place)) = accepted else { break };
-        let (router, draining) = (router.clone(), draining.clone());
+        let (service, draining) = (service.clone(), draining.clone());
         connections.spawn(async move {
-            converse(stream, peer, router, draining).await;
+            converse(stream, peer, service, draining).await;
             drop(place);
         });
     }
@@ -124,7 +124,10 @@ async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<Accep
 }
 
 /// Answers the requests of one connection, one after another.
-async fn converse(stream: TcpStream, peer: SocketAddr, router: Router, draining: CancellationToken) {
+async fn converse<S>(stream: TcpStream, peer: SocketAddr, service: S, draining: CancellationToken)
+where
+    S: Service<Request, Response = Response, Error: Into<BoxError>, Future: Send> + Clone + Send + 'static,
+{
     // An answer is one write: waiting for more (Nagle) would only delay it.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "the connection is gone already");
@@ -134,7 +137,7 @@ async fn converse(stream: TcpStream, peer: SocketAddr, router: Router, draining:
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
         // A router is always ready, and cloning it is counting to one more.
-        router.clone().call(request)
+        service.clone().call(request)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -84,7 +84,7 @@ base_url = "http://chat.example"
 #[test]
 fn a_stranger_can_work_from_the_help() {
     let machine = Machine::new();
-    let commands: [&[&str]; 16] = [
+    let commands: [&[&str]; 17] = [
         &[],
         &["serve"],
         &["check"],
@@ -100,6 +100,7 @@ fn a_stranger_can_work_from_the_help() {
         &["trail"],
         &["trail", "verify"],
         &["backup"],
+        &["sandbox"],
         &["-V"],
     ];
     let helps = commands.map(|command| {

@@ -68,7 +68,7 @@ impl Serve {
             );
         }
         // First of all, so that a port that is taken changes nothing.
-        let listener = bind(&settings).await?;
+        let listener = bind(&settings.listen).await?;
         let address = listener.local_addr()?;
         let public_url = settings.public_url.clone().unwrap_or_else(|| url_of(address));
 
@@ -161,8 +161,7 @@ async fn start(
     Ok((server, gate))
 }
 
-async fn bind(settings: &Settings) -> Result<TcpListener, Failure> {
-    let listen = &settings.listen;
+pub(super) async fn bind(listen: &str) -> Result<TcpListener, Failure> {
     listener::bind(listen).await.map_err(|error| {
         let kind = error.kind();
         let mend = if kind == std::io::ErrorKind::AddrInUse {
@@ -177,7 +176,7 @@ async fn bind(settings: &Settings) -> Result<TcpListener, Failure> {
 }
 
 /// Where a browser on this machine reaches the server.
-fn url_of(address: SocketAddr) -> String {
+pub(super) fn url_of(address: SocketAddr) -> String {
     let reachable = if address.ip().is_unspecified() {
         SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), address.port())
     } else {
@@ -208,18 +207,18 @@ fn tell_supervisor(states: &[sd_notify::NotifyState<'_>]) {
 }
 
 /// The signals that ask to stop.
-struct Stops {
+pub(super) struct Stops {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Stops {
-    fn listen() -> Result<Self, Failure> {
+    pub(super) fn listen() -> Result<Self, Failure> {
         let listen = |kind| signal(kind).map_err(|error| Failure(format!("signals cannot be caught: {error}")));
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
     }
 
-    async fn next(&mut self) -> &'static str {
+    pub(super) async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
