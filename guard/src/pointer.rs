@@ -42,6 +42,31 @@ impl Pointer {
         })
     }
 
+    /// Puts a value at this place, whatever stood there; objects on the way that are missing are made. Answers whether there is such
+    /// a place: an array has no place for a member, nor a text for anything.
+    pub fn put(&self, into: &mut Json, value: Json) -> bool {
+        let mut place = into;
+        for token in &self.tokens {
+            place = match place {
+                Json::Object(members) => {
+                    let known = members.iter().position(|(name, _)| name == token);
+                    let index = known.unwrap_or(members.len());
+                    if known.is_none() {
+                        members.push((token.clone(), Json::Object(Vec::new())));
+                    }
+                    &mut members[index].1
+                }
+                Json::Array(items) => match array_index(token).and_then(|index| items.get_mut(index)) {
+                    Some(item) => item,
+                    None => return false,
+                },
+                Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => return false,
+            };
+        }
+        *place = value;
+        true
+    }
+
     /// Whether `other` is this place or lies below it.
     pub fn covers(&self, other: &Self) -> bool {
         other.tokens.starts_with(&self.tokens)
@@ -114,6 +139,23 @@ mod tests {
         let pointer: Pointer = "/a~1b/m~0n//0".parse().unwrap();
         assert_eq!(pointer.tokens(), ["a/b", "m~n", "", "0"]);
         assert_eq!(pointer.to_string(), "/a~1b/m~0n//0");
+    }
+
+    #[test]
+    fn a_value_is_put_where_the_pointer_points() {
+        let put = |pointer: &str, into: &str| {
+            let mut into = Json::parse(into.as_bytes()).unwrap();
+            let is_put = pointer.parse::<Pointer>().unwrap().put(&mut into, Json::String("x".to_owned()));
+            is_put.then(|| into.to_string())
+        };
+        assert_eq!(put("/a", r#"{"b":1.00}"#).unwrap(), r#"{"b":1.00,"a":"x"}"#);
+        assert_eq!(put("/a", r#"{"a":1,"b":2}"#).unwrap(), r#"{"a":"x","b":2}"#);
+        assert_eq!(put("/a/b", "{}").unwrap(), r#"{"a":{"b":"x"}}"#);
+        assert_eq!(put("/a/1/b", r#"{"a":[1,{}]}"#).unwrap(), r#"{"a":[1,{"b":"x"}]}"#);
+        assert_eq!(put("", "1").unwrap(), r#""x""#);
+        for (pointer, into) in [("/a", "[]"), ("/0", "[]"), ("/a/b", r#"{"a":"text"}"#), ("/a", "null")] {
+            assert_eq!(put(pointer, into), None, "{pointer} of {into}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! Nothing is ever sent twice from here.
 
 pub mod client;
+pub mod effect;
 mod look;
 pub mod read;
 pub mod secret;
