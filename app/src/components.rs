@@ -7,6 +7,7 @@ pub(crate) mod changes;
 pub(crate) mod chart;
 pub(crate) mod copy;
 pub(crate) mod decision;
+pub(crate) mod destinations;
 pub(crate) mod entrance;
 pub(crate) mod fault;
 pub(crate) mod frame;

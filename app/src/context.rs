@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use guard::{person::Person, service::Guard};
+use guard::{
+    destination::Destination, lookup::Trial, operation::Operation, payload::Payload, person::Person, service::Guard,
+    workflow::Workflow,
+};
 use leptos::prelude::use_context;
 
 use crate::failure::Failure;
@@ -21,6 +24,24 @@ pub struct Visit {
     pub flash: Arc<dyn Flash>,
     /// Makes hashes of passwords.
     pub passwords: Arc<dyn Passwords>,
+    /// Looks at destinations.
+    pub lookups: Arc<dyn Lookups>,
+}
+
+/// Looks at destinations, within the time that their profiles give them. What goes wrong is inconclusive, with its reason.
+#[async_trait]
+pub trait Lookups: Send + Sync {
+    /// Looks for the record of an operation.
+    async fn look_up(
+        &self,
+        destination: &Destination,
+        workflow: &Workflow,
+        operation: &Operation,
+        payload: Option<&Payload>,
+    ) -> Trial;
+
+    /// Looks for an external reference, with no operation to compare with.
+    async fn look_for(&self, destination: &Destination, external_reference: &str) -> Trial;
 }
 
 /// One-time messages over a redirect; they live in the session of the one who asks.

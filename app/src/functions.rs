@@ -15,3 +15,4 @@ pub(crate) mod read_overview;
 pub(crate) mod read_settings;
 pub(crate) mod resolve;
 pub(crate) mod revoke_token;
+pub(crate) mod test_lookup;

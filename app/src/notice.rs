@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use guard::{
     id::{OperationId, TokenId},
+    lookup::Trial,
     person::{Person, Role},
     service::Settled,
     token::Token,
@@ -168,6 +169,27 @@ impl std::fmt::Debug for AddedPerson {
     }
 }
 
+/// What is looked for at a destination, to see whether its profile is right.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct LookupDraft {
+    /// The destination.
+    pub destination: String,
+    /// An external reference, or the id of an operation.
+    #[serde(default)]
+    pub sought: String,
+}
+
+/// What a look at a destination showed.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct LookedUp {
+    /// What was looked for.
+    pub draft: LookupDraft,
+    /// The plain sentence of the operation, where one was looked for.
+    pub sentence: Option<String>,
+    /// What was asked, what came back, and how it was read.
+    pub trial: Trial,
+}
+
 /// What became of an act in the settings.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum SettingsNotice {
@@ -183,4 +205,8 @@ pub(crate) enum SettingsNotice {
     PersonAdded(Box<AddedPerson>),
     /// Nobody was added.
     PersonRefused(Box<PersonDraft>, Failure),
+    /// A destination was asked.
+    LookedUp(Box<LookedUp>),
+    /// No destination was asked.
+    LookupRefused(Box<LookupDraft>, Failure),
 }

@@ -5,6 +5,7 @@ use guard::{
     actor::Actor,
     clock::Timestamp,
     decision::DecisionName,
+    lookup::Finding,
     money::Money,
     person::Role,
     state::{State, StateName},
@@ -152,6 +153,42 @@ pub(crate) fn why_not_resolve(role: Role) -> Option<String> {
 /// Why this role may not administer; none where it may.
 pub(crate) fn why_not_administer(role: Role) -> Option<String> {
     (!role.may_administer()).then(|| format!("This needs the role admin; you are {}.", role_phrase(role)))
+}
+
+/// Where a destination stands on the settings' page.
+pub(crate) fn destination_anchor(name: &str) -> String {
+    let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '-' };
+    format!("destination-{}", name.chars().map(plain).collect::<String>())
+}
+
+/// The word for what a look at a destination found.
+pub(crate) const fn finding_word(finding: &Finding) -> &'static str {
+    match finding {
+        Finding::Found { .. } => "Found.",
+        Finding::Differs { .. } => "Found, but different.",
+        Finding::Several { .. } => "Several.",
+        Finding::VoidOnly { .. } => "Only void.",
+        Finding::Absent => "Nothing.",
+        Finding::Inconclusive { .. } => "Inconclusive.",
+    }
+}
+
+/// What a look at a destination found, in a sentence.
+pub(crate) fn finding_sentence(finding: &Finding) -> String {
+    match finding {
+        Finding::Found { destination_reference } => format!("One live record carries it: {destination_reference}."),
+        Finding::Differs { destination_reference, .. } => {
+            format!("{destination_reference} carries it, and its key fields disagree.")
+        }
+        Finding::Several { destination_references } => {
+            format!("More than one live record carries it: {}.", destination_references.join(", "))
+        }
+        Finding::VoidOnly { destination_references } => {
+            format!("Only void records carry it: {}.", destination_references.join(", "))
+        }
+        Finding::Absent => "Everything was read, and no record carries it.".to_owned(),
+        Finding::Inconclusive { reason, .. } => format!("Nothing follows from it: {reason}."),
+    }
 }
 
 /// A moment to the second, with its zone.

@@ -23,6 +23,9 @@ pub const LOOKUPS_PER_SECOND_DEFAULT: u32 = 10;
 /// No profile may let recovery ask more often per second.
 pub const LOOKUPS_PER_SECOND_MAX: u32 = 1_000;
 
+/// Stands for a value that is not shown.
+pub const MASK: &str = "********";
+
 /// What a lookup's path may hold in `{{ … }}`; of the payload a member of it.
 pub const PLACEHOLDERS: [&str; 8] =
     ["external_reference", "document", "company", "source_system", "action", "revision", "idempotency_key", "payload"];
@@ -133,6 +136,17 @@ impl Destination {
     /// How often recovery asks it per second.
     pub fn lookups_per_second(&self) -> u32 {
         self.lookups_per_second.unwrap_or(LOOKUPS_PER_SECOND_DEFAULT)
+    }
+
+    /// The profile as it may be shown: where a secret is found stays, a header's value that stands in the profile itself is masked.
+    #[must_use]
+    pub fn masked(mut self) -> Self {
+        for value in self.headers.values_mut() {
+            if !value.starts_with("env:") && !value.starts_with("file:") {
+                MASK.clone_into(value);
+            }
+        }
+        self
     }
 
     /// Checks what the shape alone cannot say. Whether a JSONPath is one is checked where they are evaluated.

@@ -27,10 +27,10 @@ pub const CANDIDATE_CHARACTERS_MAX: usize = 200;
 pub const DIFFERENCE_CHARACTERS_MAX: usize = 500;
 
 /// A look tells at most this many records to people.
-pub const RECORDS_SHOWN_MAX: usize = 20;
+pub const RECORDS_SHOWN_MAX: usize = 10;
 
 /// A record is shown with at most this many characters of its JSON text.
-pub const RECORD_CHARACTERS_MAX: usize = 2_000;
+pub const RECORD_CHARACTERS_MAX: usize = 1_000;
 
 /// What one look at the destination showed, whole: an entry of the trail is made of it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -10,6 +10,16 @@ use crate::money::Money;
 use crate::state::State;
 use crate::trail::ChainHash;
 
+/// The operation that an external reference was made of; none where it is not of that form.
+pub fn of_external_reference(reference: &str) -> Option<OperationId> {
+    let digits = reference.strip_prefix(EXTERNAL_REFERENCE_PREFIX).filter(|digits| digits.len() == 32)?;
+    let is_ours = digits.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'));
+    is_ours.then(|| u128::from_str_radix(digits, 16).ok()).flatten().map(OperationId::from_u128)
+}
+
+/// What every external reference starts with.
+const EXTERNAL_REFERENCE_PREFIX: &str = "oo-";
+
 /// The secret that proves ownership of an attempt: 128 random bits in hexadecimal. Shows itself to nobody.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LeaseToken(String);
@@ -109,12 +119,31 @@ impl Operation {
     /// The id that the worker writes into the destination's record, so that it can be found again. Thirty-five characters: what
     /// ISO 20022 allows for an end-to-end reference.
     pub fn external_reference(&self) -> String {
-        format!("oo-{:032x}", self.id.as_u128())
+        format!("{EXTERNAL_REFERENCE_PREFIX}{:032x}", self.id.as_u128())
     }
 
     /// The idempotency key for destinations that take one: the same for every attempt, so that a destination that remembers it
     /// refuses a second record even where everything else went wrong.
     pub fn idempotency_key(&self) -> String {
         self.id.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_external_reference_names_its_operation() {
+        let id = OperationId::from_u128(0x0190_0000_0000_7000_8000_0000_0000_00ff);
+        assert_eq!(of_external_reference("oo-019000000000700080000000000000ff"), Some(id));
+        for other in [
+            "oo-019000000000700080000000000000FF",
+            "oo-1",
+            "019000000000700080000000000000ff",
+            "oo-+1900000000070008000000000000ff",
+        ] {
+            assert_eq!(of_external_reference(other), None, "{other}");
+        }
     }
 }

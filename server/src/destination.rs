@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use app::context::Lookups;
 use bytes::Bytes;
 use guard::destination::Destination;
 use guard::lookup::{AnswerClass, Finding, Looked, Trial, Wanted};
@@ -205,6 +206,23 @@ impl Destinations {
         let made = Arc::new(Prepared::of(destination)?);
         prepared.insert(destination.name.clone(), Arc::clone(&made));
         Ok(made)
+    }
+}
+
+#[async_trait::async_trait]
+impl Lookups for Destinations {
+    async fn look_up(
+        &self,
+        destination: &Destination,
+        workflow: &Workflow,
+        operation: &Operation,
+        payload: Option<&Payload>,
+    ) -> Trial {
+        self.look_up_shown(destination, workflow, operation, payload).await
+    }
+
+    async fn look_for(&self, destination: &Destination, external_reference: &str) -> Trial {
+        Self::look_for(self, destination, external_reference).await
     }
 }
 

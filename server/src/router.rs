@@ -45,7 +45,7 @@ pub fn router(server: Server, gate: &Gate) -> Router {
         // The site's files: they are in everybody's browser anyway
         .route("/pkg/{*file}", get(site::serve))
         // The desk
-        .merge(gate.guard_pages(desk::routes()));
+        .merge(gate.guard_pages(desk::routes(), &server.destinations));
 
     // From the last to the first: a request comes to `observe` first, an answer last.
     harden(all, gate.is_secure())

@@ -41,6 +41,7 @@ pub use self::{
     visitor::provide_visit,
 };
 use self::{limit::Limits, store::Sessions};
+use crate::destination::Destinations;
 use crate::store::Database;
 
 /// The forms of sign-in are small.
@@ -153,7 +154,8 @@ impl Gate {
 
     /// Puts sign-in before the desk's routes: pages and server functions get to know who asks, and only `/login` and `/welcome`
     /// answer to a stranger. Adds `POST /login`, `/logout` and `/welcome`.
-    pub fn guard_pages(&self, pages: Router) -> Router {
+    /// Who looks at a destination from there does it through `destinations`.
+    pub fn guard_pages(&self, pages: Router, destinations: &Destinations) -> Router {
         let is_secure = self.inner.settings.is_secure;
         let sessions = SessionManagerLayer::new(self.inner.sessions.clone())
             .with_name(cookie::name(is_secure))
@@ -172,7 +174,7 @@ impl Gate {
         // From the last to the first: a post of another site is turned away before anything is looked up.
         pages
             .merge(forms)
-            .layer(middleware::from_fn_with_state(self.clone(), visitor::admit))
+            .layer(middleware::from_fn_with_state((self.clone(), destinations.clone()), visitor::admit))
             .layer(sessions)
             .layer(middleware::map_response_with_state(is_secure, cookie::secure))
             .layer(self.inner.origin.clone().with_rejection_response(refuse_other_site))

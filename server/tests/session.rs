@@ -4,6 +4,8 @@
 
 #[path = "session/access.rs"]
 mod access;
+#[path = "session/lookup.rs"]
+mod lookup;
 #[path = "session/support.rs"]
 mod support;
 

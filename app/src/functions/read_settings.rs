@@ -18,6 +18,8 @@ pub(crate) struct Settings {
     pub people: Vec<Person>,
     /// What is configured.
     pub workflows: Vec<ConfiguredWorkflow>,
+    /// The destinations by name, with their headers masked.
+    pub destinations: Vec<Destination>,
     /// What became of the act before.
     pub notice: Option<SettingsNotice>,
 }
@@ -29,7 +31,7 @@ pub(crate) struct ConfiguredWorkflow {
     pub workflow: Workflow,
     /// The number of the definition.
     pub version: u32,
-    /// Its destination, without the headers that may name secrets.
+    /// Its destination, with its headers masked.
     pub destination: Option<Destination>,
 }
 
@@ -47,7 +49,9 @@ pub(crate) async fn read_settings() -> Result<Settings, Failure> {
     }
     guard.refresh().await?;
     let notice = crate::reply::take_notice(&visit, NOTICE).await;
-    Ok(Settings { as_of: guard.now(), person: person.clone(), tokens, people, workflows: configured(guard), notice })
+    let workflows = configured(guard);
+    let destinations = guard.catalogue().destinations.values().cloned().map(Destination::masked).collect();
+    Ok(Settings { as_of: guard.now(), person: person.clone(), tokens, people, workflows, destinations, notice })
 }
 
 /// Under this name the effect of an act in the settings is kept for the page after it.
@@ -66,7 +70,7 @@ fn configured(guard: &guard::service::Guard) -> Vec<ConfiguredWorkflow> {
             .destination
             .as_ref()
             .and_then(|name| catalogue.destinations.get(name))
-            .map(|destination| Destination { headers: Default::default(), ..destination.clone() }),
+            .map(|destination| destination.clone().masked()),
     });
     shown.collect()
 }

@@ -1,4 +1,4 @@
-//! `/settings`: tokens, people, workflows.
+//! `/settings`: tokens, people, workflows, destinations.
 
 use guard::id::TokenId;
 use leptos::prelude::*;
@@ -8,6 +8,7 @@ use crate::{
     components::{
         age::AsOf,
         banner::{Done, Refused},
+        destinations::DestinationCard,
         fault::Fault,
         heading::Heading,
         people::{AddedPersonBanner, PeopleTable, PersonForm},
@@ -81,13 +82,14 @@ pub(crate) fn SettingsPage() -> impl IntoView {
 
 #[component]
 fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl IntoView {
-    let Settings { as_of, person, tokens, people, workflows, notice } = settings;
+    let Settings { as_of, person, tokens, people, workflows, destinations, notice } = settings;
+    let why_not_ask = wording::why_not_resolve(person.role);
     let why_not = wording::why_not_administer(person.role);
     let names = workflows
         .iter()
         .map(|known| (known.workflow.name.as_str().to_owned(), known.workflow.title().to_owned()))
         .collect::<Vec<_>>();
-    let (mut token_refused, mut person_refused) = (None, None);
+    let (mut token_refused, mut person_refused, mut tried) = (None, None, None);
     let told = match notice {
         None => None,
         Some(SettingsNotice::TokenMade(made)) => Some(view! { <MadeTokenBanner made=*made /> }.into_any()),
@@ -104,10 +106,24 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
             person_refused = Some((*draft, failure));
             None
         }
+        Some(SettingsNotice::LookedUp(looked)) => {
+            tried = Some((looked.draft.clone(), Ok(*looked)));
+            None
+        }
+        Some(SettingsNotice::LookupRefused(draft, failure)) => {
+            tried = Some((*draft, Err(failure)));
+            None
+        }
     };
     let sees = why_not.is_none();
     let cards = workflows.into_iter().map(|configured| view! { <WorkflowCard configured /> }).collect::<Vec<_>>();
     let has_none = cards.is_empty();
+    let destinations = destinations.into_iter().map(|destination| {
+        let tried = tried.clone().filter(|(draft, _)| draft.destination == destination.name);
+        view! { <DestinationCard destination tried why_not=why_not_ask.clone() /> }
+    });
+    let destinations = destinations.collect::<Vec<_>>();
+    let has_no_destination = destinations.is_empty();
     let table = move || view! { <TokenTable tokens=tokens.clone() asked=asked.get() act=acts.revoke /> };
     view! {
         {told}
@@ -121,6 +137,7 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
                 <li><a rel="external" href="#tokens">"Tokens"</a></li>
                 <li><a rel="external" href="#people">"People"</a></li>
                 <li><a rel="external" href="#workflows">"Workflows"</a></li>
+                <li><a rel="external" href="#destinations">"Destinations"</a></li>
             </ul>
         </nav>
         <section id="tokens" class="part" aria-labelledby="tokens-title">
@@ -149,6 +166,12 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
             {has_none.then(|| view! { <p class="empty">"No workflow is configured yet."</p> })}
             <div class="workflows">{cards}</div>
             <WorkflowsHint />
+        </section>
+        <section id="destinations" class="part" aria-labelledby="destinations-title">
+            <h2 id="destinations-title">"Destinations"</h2>
+            <p class="note">"Where records are created, and where they are looked for when an answer was lost. A test asks once and changes nothing."</p>
+            {has_no_destination.then(|| view! { <p class="empty">"No destination is configured yet."</p> })}
+            <div class="workflows">{destinations}</div>
         </section>
     }
     .into_any()

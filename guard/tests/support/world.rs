@@ -113,6 +113,7 @@ pub fn ledger(finality_seconds: Option<u32>) -> Destination {
         headers: BTreeMap::new(),
         idempotency_header: None,
         idempotency_ttl_seconds: None,
+        lookups_per_second: None,
         create: None,
         lookup: Some(lookup),
     }

@@ -1,14 +1,10 @@
 //! Definitions and settings, written as a configuration file.
 
-use std::collections::BTreeMap;
-
+use guard::destination::Destination;
 use guard::service::Definitions;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
 use super::{Configuration, ServerTable};
-
-/// Stands for a value that is not shown.
-const MASK: &str = "********";
 
 /// Keys whose tables are written on one line, as people write them.
 const INLINE: [&str; 3] = ["headers", "void", "key_fields"];
@@ -33,20 +29,9 @@ pub fn effective(configuration: &Configuration) -> Result<String, toml_edit::ser
         definitions: &'a Definitions,
     }
     let mut definitions = configuration.definitions.clone();
-    for destination in &mut definitions.destinations {
-        mask(&mut destination.headers);
-    }
+    definitions.destinations = definitions.destinations.into_iter().map(Destination::masked).collect();
     let shown = Shown { server: &configuration.server, definitions: &definitions };
     Ok(laid_out(toml_edit::ser::to_document(&shown)?).to_string())
-}
-
-/// Where a secret is found is shown; a value that stands in the file itself is not.
-fn mask(headers: &mut BTreeMap<String, String>) {
-    for value in headers.values_mut() {
-        if !value.starts_with("env:") && !value.starts_with("file:") {
-            MASK.clone_into(value);
-        }
-    }
 }
 
 /// Tables under headers, lists of tables as `[[…]]`, and small tables on one line.

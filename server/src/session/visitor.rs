@@ -24,6 +24,8 @@ use leptos::prelude::{provide_context, use_context};
 use leptos::server_fn::error::{FromServerFnError, SERVER_FN_ERROR_HEADER};
 use tower_sessions::Session;
 
+use crate::destination::Destinations;
+
 use super::{Gate, fault, limit::client_address, path};
 
 /// Where server functions live.
@@ -41,7 +43,12 @@ pub fn provide_visit() {
 
 /// Looks up who asks, in the store and each time, so that a change of a role or the removal of a person holds at once. Strangers are
 /// sent to sign in; a server function tells them so in its own encoding.
-pub(super) async fn admit(State(gate): State<Gate>, session: Session, mut request: Request, next: Next) -> Response {
+pub(super) async fn admit(
+    State((gate, destinations)): State<(Gate, Destinations)>,
+    session: Session,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let person = match gate.person(&session).await {
         Ok(person) => person,
         Err(refusal) if is_function(&request) => return function_failure(&request, refusal.into()),
@@ -53,7 +60,8 @@ pub(super) async fn admit(State(gate): State<Gate>, session: Session, mut reques
     let flash: Arc<dyn Flash> = Arc::new(SessionFlash { session, is_kept: person.is_some() });
     let passwords = Arc::new(gate.inner.passwords.clone());
     let (guard, address) = (gate.inner.guard.clone(), Arc::clone(&gate.inner.address));
-    request.extensions_mut().insert(Visit { guard, person, address, flash, passwords });
+    let lookups = Arc::new(destinations);
+    request.extensions_mut().insert(Visit { guard, person, address, flash, passwords, lookups });
     next.run(request).await
 }
 

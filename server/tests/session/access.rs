@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use app::failure::Failure;
 use guard::actor::Actor;
+use guard::destination::Destination;
 use guard::key::KeyPart;
 use guard::person::Role;
 use guard::refusal::Refusal;
@@ -105,6 +106,14 @@ const FUNCTIONS: &[Function] = &[
         may: ADMINISTRATORS,
         request: |given| Request::Form(vec![("id", given.token.clone())]),
     },
+    Function {
+        name: "test_lookup",
+        may: WHO_RESOLVES,
+        request: |given| {
+            let id = given.unknown["id"].as_str().unwrap().to_owned();
+            Request::Form(vec![("draft[destination]", "ledger".to_owned()), ("draft[sought]", id)])
+        },
+    },
 ];
 
 /// Every page behind sign-in, `{id}` being an operation. One that is not here makes the test fail.
@@ -112,6 +121,22 @@ const PAGES: &[&str] = &["/", "/operations", "/operations/{id}", "/settings", "/
 
 /// The pages before sign-in.
 const ENTRANCES: &[&str] = &["/login", "/welcome"];
+
+/// A destination at an address where nobody answers.
+fn nobody_there() -> Destination {
+    let profile = r#"
+        name = "ledger"
+        base_url = "http://127.0.0.1:9"
+        timeout_seconds = 1
+        [lookup]
+        method = "GET"
+        path = "/tasks?reference={{ external_reference }}"
+        records = "$[*]"
+        external_reference = "$.reference"
+        reference = "$.id"
+    "#;
+    toml::from_str(profile).unwrap()
+}
 
 /// A desk with a workflow, and an automation with a token for it.
 struct World {
@@ -124,8 +149,9 @@ struct World {
 impl World {
     async fn over(scratch: &Scratch) -> Self {
         let desk = scratch.desk().await;
-        let workflow = Workflow::named(KeyPart::new("handoff").unwrap());
-        let definitions = Definitions { workflows: vec![workflow], destinations: vec![] };
+        let mut workflow = Workflow::named(KeyPart::new("handoff").unwrap());
+        workflow.destination = Some("ledger".to_owned());
+        let definitions = Definitions { workflows: vec![workflow], destinations: vec![nobody_there()] };
         desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
         let scopes = Scope::ALL.into_iter().collect();
         let made = desk.guard.create_token("automation", scopes, Reach::EVERYTHING, &Actor::CommandLine).await.unwrap();
@@ -299,6 +325,11 @@ async fn nothing_of_another_company_is_seen_or_touched() {
             };
             assert_eq!(call(&mut ada, function, &missing).await.body, answer.body, "{name}");
         }
+        // A look at a destination is a look at a company's records.
+        let function = FUNCTIONS.iter().find(|function| function.name == "test_lookup").unwrap();
+        let (seen, hidden) = (call(&mut ada, function, &own).await, call(&mut ada, function, &other).await);
+        assert_eq!((seen.status, hidden.status), (StatusCode::OK, StatusCode::UNPROCESSABLE_ENTITY), "{hidden:?}");
+        assert!(!hidden.body.contains("elsewhere"), "{hidden:?}");
         // Nobody gives away more than they have.
         for (path, draft) in [
             (

@@ -19,6 +19,7 @@ use guard::token::Reach;
 use reqwest::header::{HeaderMap, HeaderValue, LOCATION, SET_COOKIE};
 use reqwest::{RequestBuilder, StatusCode, redirect};
 use server::clock::{OsEntropy, SystemClock};
+use server::destination::Destinations;
 use server::router::router;
 use server::session::{Gate, GateSettings, PasswordHashes, harden};
 use server::state::{Server, Settings};
@@ -79,7 +80,8 @@ impl Desk {
         let gate = Gate::open(guard.clone(), &database, entropy, settings).await.unwrap();
         let (proceed, waits) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let probes = probes(Arc::clone(&proceed), Arc::clone(&waits));
-        let router = harden(gate.guard_pages(server::desk::routes().merge(probes)), is_secure);
+        let router =
+            harden(gate.guard_pages(server::desk::routes().merge(probes), &Destinations::default()), is_secure);
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(async move { axum::serve(listener, service).await });
         Self { database, guard, gate, clock, address, proceed, waits }
