@@ -174,6 +174,8 @@ const COUNTED: [(&str, &str); 8] = [
 
 /// Rows are locked in one order by every writer: new keys by their hash, then operations by id, then counts. Whoever waits for a key
 /// holds no operation, and whoever waits for an operation holds no count, so that no two wait for each other.
+///
+/// What belongs to an item is picked by the array of what was stored: no join, which would have to be planned for its size.
 pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
     let mut next = 0;
     let mut rows = |alias: &str, columns: &[(&str, &str)]| {
@@ -204,15 +206,15 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
          ), stored AS ( \
              SELECT id FROM inserted UNION ALL SELECT id FROM replaced \
          ), told AS ( \
-             INSERT INTO entry ({told_names}) SELECT {told_rows} FROM {told} JOIN stored ON stored.id = told.chain \
+             INSERT INTO entry ({told_names}) SELECT {told_rows} FROM {told} WHERE told.chain = ANY (ARRAY(SELECT id FROM stored)) \
          ), kept AS ( \
-             INSERT INTO body ({kept_names}) SELECT {kept_rows} FROM {kept} JOIN stored ON stored.id = kept.operation \
+             INSERT INTO body ({kept_names}) SELECT {kept_rows} FROM {kept} WHERE kept.operation = ANY (ARRAY(SELECT id FROM stored)) \
              ON CONFLICT (operation, kind) DO UPDATE SET content = excluded.content \
          ), counted AS ( \
              INSERT INTO count (workflow, company, counted, hour, currency, slot, number, ten_thousandths) \
              SELECT workflow, company, counted, hour, currency, ${slot}::bigint, \
                     sum(number)::bigint, sum(ten_thousandths)::bigint \
-             FROM {counted} JOIN stored ON stored.id = counted.operation \
+             FROM {counted} WHERE counted.operation = ANY (ARRAY(SELECT id FROM stored)) \
              GROUP BY hour, workflow, company, counted, currency ORDER BY hour, workflow, company, counted, currency \
              ON CONFLICT (hour, workflow, company, counted, currency, slot) DO UPDATE \
              SET number = count.number + excluded.number, \

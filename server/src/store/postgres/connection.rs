@@ -30,7 +30,7 @@ pub(super) fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
     Ok(options.application_name("onceover").disable_statement_logging())
 }
 
-/// A connection without the settings of [`prepare`].
+/// A connection without settings of ours.
 pub(super) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
     let connecting = PgConnection::connect_with(options);
     match tokio::time::timeout(Duration::from_secs(CONNECT_SECONDS_MAX), connecting).await {
@@ -50,15 +50,31 @@ pub(super) fn pool(options: PgConnectOptions) -> PgPool {
 
 /// Sets what every connection of ours has.
 ///
-/// A prepared statement is planned for each execution: a plan that is kept was made for the tables as they were then, and on a fresh
-/// install they were empty, so that it went on reading whole tables. Planning costs less than a tenth of a millisecond for a lookup,
-/// and is shared by all items of a batch.
+/// A prepared statement of the pool is planned for each execution: a plan that is kept was made for the tables as they were then, and
+/// on a fresh install they were empty, so that it went on reading whole tables. Planning costs little beside a list.
 async fn prepare(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    set(connection, "SET plan_cache_mode = force_custom_plan").await
+}
+
+/// Sets what the connection of a [`Line`] has, over which whole batches are asked and stored.
+///
+/// All of them find their rows by an index, whatever the tables hold; planning a batch of writes anew costs more than storing it. So the
+/// plan is made once, and cannot be one that reads a whole table, even where the tables were empty when it was made.
+async fn prepare_line(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    set(
+        connection,
+        "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+         SET enable_hashjoin = off; SET enable_mergejoin = off",
+    )
+    .await
+}
+
+async fn set(connection: &mut PgConnection, plans: &str) -> Result<(), sqlx::Error> {
     let milliseconds = STATEMENT_SECONDS_MAX * 1_000;
     connection
         .execute(
             format!(
-                "SET plan_cache_mode = force_custom_plan; \
+                "{plans}; \
                  SET statement_timeout = {milliseconds}; \
                  SET idle_in_transaction_session_timeout = {milliseconds}; \
                  SET default_transaction_isolation = 'read committed'"
@@ -107,7 +123,7 @@ impl Line {
             Some(connection) => connection,
             None => {
                 let mut connection = connect(&self.options).await.map_err(|error| noted(&error))?;
-                bounded(prepare(&mut connection)).await?;
+                bounded(prepare_line(&mut connection)).await?;
                 connection
             }
         };
