@@ -1,15 +1,19 @@
-//! Every order of events, walked through: two workers, one operation, a destination, a person, and a network that loses answers.
+//! Every order of events, walked through: two workers, one operation, a destination, recovery, a person, and a network that loses answers.
 //!
 //! The guard's half of each step is the real thing: [`State::after`] says what follows on what, [`decide`] what a begin means. Around
 //! them the model lets workers pause, crash and start anew at any step, lets any lease end at any moment, loses any answer, and lets a
-//! request that was sent arrive as late as it likes, or never.
+//! request that was sent arrive as late as it likes, or never. The destination shows a record as late as it likes, but for its finality
+//! window; and once it fails to show what it showed before, as a replica does that is behind. Recovery looks at it at any moment, and what
+//! it saw may reach the guard as late as anything else; what it proves is [`Recovery::after`]'s to say.
 //!
 //! What the guard cannot know it must be told truly. The proofs of absence are: `released` (the guard's own), a worker's
-//! `failed` after the destination said no, and a person's "not applied" while nothing is there **and nothing can arrive any more**. With
+//! `failed` after the destination said no, a person's "not applied" while nothing is there **and nothing can arrive any more**, and two
+//! lookups in vain after the finality window, which is over only when nothing can arrive any more and all that arrived is shown. With
 //! these, no effect is ever doubled. The last tests break one rule each and expect the checker to find how the effect is doubled then.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests")]
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use chrono::{TimeDelta, TimeZone as _};
@@ -19,11 +23,13 @@ use guard::event::{Event, Outcome, Resolution, Standing};
 use guard::fingerprint::Fingerprint;
 use guard::id::{OperationId, TokenId};
 use guard::key::{KeyPart, OperationKey};
+use guard::lookup::Finding;
 use guard::operation::{Attempt, LeaseToken, Operation};
+use guard::recovery::{Recovery, Step};
 use guard::refusal::Refusal;
 use guard::state::{State, StateName};
 use guard::trail::ChainHash;
-use stateright::{Checker, Model, Property};
+use stateright::{Checker, HasDiscoveries, Model, Property};
 
 /// An operation is attempted at most so often: the first time, once after proof, and once more after that.
 const ATTEMPTS_MAX: usize = 3;
@@ -81,6 +87,20 @@ struct Held {
     attempt: usize,
     /// Which worker still knows the value under which the attempt was begun.
     begun_by: Option<usize>,
+    /// Whether the destination's finality window is over since the last possible write.
+    is_final: bool,
+    /// Whether it was looked for in vain since.
+    has_negative: bool,
+}
+
+/// A look at the destination, on its way back to the guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Look {
+    /// The records that it saw: none, one, or several.
+    saw: Option<usize>,
+    saw_several: bool,
+    /// Whether it was begun after the finality window.
+    was_final: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -88,6 +108,11 @@ struct Scene {
     held: Option<Held>,
     workers: [Worker; 2],
     requests: [Option<Request>; ATTEMPTS_MAX],
+    /// Which records the destination shows.
+    shown: [bool; ATTEMPTS_MAX],
+    look: Option<Look>,
+    /// Whether a look has already been shown less than there is.
+    was_misled: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +127,10 @@ enum Action {
     Crash { worker: usize, comes_back: bool },
     LeaseEnds,
     Notice,
+    Appear { attempt: usize },
+    WindowEnds,
+    LookAt { is_misled: bool },
+    TakeIn,
     PersonConfirms { attempt: usize },
     PersonDenies,
 }
@@ -120,11 +149,20 @@ struct Drama {
     person: Person,
     after: fn(&State, &Event) -> Result<State, Refusal>,
     decide: fn(&Operation, &Fingerprint, Asker<'_>, Timestamp) -> Verdict,
+    prove: fn(&Recovery, &Finding, Timestamp) -> Step,
+}
+
+/// The finality window of the model's destination.
+const FINALITY: TimeDelta = TimeDelta::seconds(30);
+
+/// What the real rule makes of a lookup that was begun at this moment.
+fn prove(recovery: &Recovery, finding: &Finding, asked_at: Timestamp) -> Step {
+    recovery.after(finding, asked_at, now(), Some(FINALITY), [0; 16])
 }
 
 impl Drama {
     fn with(is_two_step: bool) -> Self {
-        Self { is_two_step, person: Person::Patient, after: State::after, decide }
+        Self { is_two_step, person: Person::Patient, after: State::after, decide, prove }
     }
 }
 
@@ -157,6 +195,9 @@ impl Held {
     }
 
     fn become_state(&mut self, state: &State) {
+        if self.state != state.name() {
+            (self.is_final, self.has_negative) = (false, false);
+        }
         self.state = state.name();
         self.is_over = state.lease_is_over(now());
         self.record = state.destination_reference().map(|reference| {
@@ -206,6 +247,10 @@ impl Held {
 impl Scene {
     fn written(&self) -> usize {
         self.requests.iter().filter(|request| **request == Some(Request::Applied)).count()
+    }
+
+    fn shows(&self) -> usize {
+        self.shown.iter().filter(|is_shown| **is_shown).count()
     }
 
     fn is_in_flight(&self) -> bool {
@@ -262,6 +307,8 @@ impl Drama {
                     record: None,
                     attempt: 0,
                     begun_by: Some(worker),
+                    is_final: false,
+                    has_negative: false,
                 };
                 held.become_state(&State::begun(now(), lease_expires_at, self.is_two_step));
                 scene.held = Some(held);
@@ -331,9 +378,34 @@ impl Drama {
             Standing::Earlier { attempt: u32::try_from(attempt).unwrap() }
         };
         self.happens(held, &Event::Reported { at: now(), outcome, standing });
+        if learned == Learned::Unknown {
+            // A write was possible until now.
+            (held.is_final, held.has_negative) = (false, false);
+        }
         if !answer_is_lost {
             scene.workers[worker] = Worker::Idle;
         }
+    }
+
+    /// What a look saw reaches the guard.
+    fn take_in(&self, scene: &mut Scene, look: Look) {
+        let Some(held) = &mut scene.held else { return };
+        let finding = match look.saw {
+            None => Finding::Absent,
+            Some(_) if look.saw_several => Finding::Several { destination_references: Vec::new() },
+            Some(attempt) => Finding::Found { destination_reference: record(attempt) },
+        };
+        let mut absence = None;
+        if held.state == StateName::Unknown {
+            let last_write_at = now() - FINALITY * 3;
+            let mut recovery = Recovery::starting(OperationId::from_u128(1), "ledger".to_owned(), now(), last_write_at);
+            recovery.first_negative_at = held.has_negative.then(|| now() - FINALITY);
+            let asked_at = if look.was_final { now() } else { last_write_at };
+            let step = (self.prove)(&recovery, &finding, asked_at);
+            held.has_negative = step.recovery.first_negative_at.is_some();
+            absence = step.absence;
+        }
+        self.happens(held, &Event::LookedUp { at: now(), finding, absence });
     }
 
     fn resolve(&self, scene: &mut Scene, resolution: Resolution) {
@@ -354,7 +426,14 @@ impl Model for Drama {
     type Action = Action;
 
     fn init_states(&self) -> Vec<Scene> {
-        vec![Scene { held: None, workers: [Worker::Idle; 2], requests: [None; ATTEMPTS_MAX] }]
+        vec![Scene {
+            held: None,
+            workers: [Worker::Idle; 2],
+            requests: [None; ATTEMPTS_MAX],
+            shown: [false; ATTEMPTS_MAX],
+            look: None,
+            was_misled: false,
+        }]
     }
 
     fn actions(&self, scene: &Scene, actions: &mut Vec<Action>) {
@@ -389,7 +468,26 @@ impl Model for Drama {
                 actions.extend(fates.map(|becomes| Action::Arrive { attempt, becomes }));
             }
         }
+        for (attempt, request) in scene.requests.iter().enumerate() {
+            if *request == Some(Request::Applied) && !scene.shown[attempt] {
+                actions.push(Action::Appear { attempt });
+            }
+        }
+        if scene.look.is_some() {
+            actions.push(Action::TakeIn);
+        }
         let Some(held) = &scene.held else { return };
+        if held.state == StateName::Unknown {
+            if scene.look.is_none() {
+                actions.push(Action::LookAt { is_misled: false });
+                if !scene.was_misled && scene.shown.contains(&true) {
+                    actions.push(Action::LookAt { is_misled: true });
+                }
+            }
+            if !held.is_final && scene.written() == scene.shows() && !scene.can_anything_arrive(self.is_two_step) {
+                actions.push(Action::WindowEnds);
+            }
+        }
         if matches!(held.state, StateName::Acquired | StateName::Sending) {
             actions.push(if held.is_over { Action::Notice } else { Action::LeaseEnds });
         }
@@ -446,10 +544,28 @@ impl Model for Drama {
             }
             Action::LeaseEnds => scene.held.as_mut()?.is_over = true,
             Action::Notice => self.look(scene.held.as_mut()?),
+            Action::Appear { attempt } => scene.shown[attempt] = true,
+            Action::WindowEnds => scene.held.as_mut()?.is_final = true,
+            Action::LookAt { is_misled } => {
+                let mut seen = scene.shown.iter().enumerate().filter(|(_, is_shown)| **is_shown).map(|(seen, _)| seen);
+                let saw = seen.next().filter(|_| !is_misled);
+                let saw_several = seen.next().is_some() && !is_misled;
+                scene.look = Some(Look { saw, saw_several, was_final: scene.held?.is_final });
+                scene.was_misled |= is_misled;
+            }
+            Action::TakeIn => {
+                let look = scene.look.take()?;
+                self.take_in(&mut scene, look);
+            }
             Action::PersonConfirms { attempt } => {
                 self.resolve(&mut scene, Resolution::Confirmed { destination_reference: record(attempt) });
             }
             Action::PersonDenies => self.resolve(&mut scene, Resolution::NotApplied { reason: "searched".to_owned() }),
+        }
+        // A look counts for the window after which it was begun; a later write begins a new one.
+        let is_final = scene.held.is_some_and(|held| held.is_final);
+        if let Some(look) = scene.look.as_mut().filter(|_| !is_final) {
+            look.was_final = false;
         }
         (scene != *last).then_some(scene)
     }
@@ -477,6 +593,14 @@ impl Model for Drama {
             Property::sometimes("it is done at the last attempt, after every kind of proof", |_, scene: &Scene| {
                 scene.held.is_some_and(|held| held.state == StateName::Confirmed && held.attempt + 1 == ATTEMPTS_MAX)
             }),
+            Property::always("failed is true", |drama: &Self, scene: &Scene| {
+                let is_failed = scene.held.is_some_and(|held| held.state == StateName::Failed);
+                drama.person == Person::Hasty || !is_failed || scene.written() == 0
+            }),
+            Property::sometimes("a lookup finds what the network lost", |_, scene: &Scene| {
+                let is_confirmed = scene.held.is_some_and(|held| held.state == StateName::Confirmed);
+                is_confirmed && scene.workers == [Worker::Gone; 2]
+            }),
             Property::sometimes("a worker reports late", |_, scene: &Scene| {
                 let attempt = scene.held.map_or(0, |held| held.attempt);
                 scene.workers.iter().any(|worker| matches!(worker, Worker::Knows(earlier, _) if *earlier < attempt))
@@ -502,7 +626,14 @@ fn holds(drama: Drama) {
 
 /// Walks until it finds how the effect is doubled; answers the steps that led there.
 fn is_doubled(drama: Drama) -> Vec<Action> {
-    let checker = drama.checker().threads(2).timeout(Duration::from_secs(CHECK_SECONDS_MAX)).spawn_bfs().join();
+    let found = HasDiscoveries::AnyOf(BTreeSet::from([NOT_DOUBLED]));
+    let checker = drama
+        .checker()
+        .threads(2)
+        .finish_when(found)
+        .timeout(Duration::from_secs(CHECK_SECONDS_MAX))
+        .spawn_bfs()
+        .join();
     let path = checker.discovery(NOT_DOUBLED).expect("a way in which the effect is doubled");
     path.into_actions()
 }
@@ -555,6 +686,40 @@ fn the_checker_finds_a_blind_retry() {
         if verdict == Verdict::Unknown { Verdict::BeginAgain } else { verdict }
     };
     is_doubled(Drama { after, decide, ..Drama::with(false) });
+}
+
+/// A lookup in vain before the window is over proves nothing: the record may still be on its way, or not be shown yet.
+#[test]
+fn the_checker_finds_a_lookup_that_is_believed_too_early() {
+    let prove = |recovery: &Recovery, finding: &Finding, _: Timestamp| prove(recovery, finding, now());
+    for is_two_step in [false, true] {
+        let steps = is_doubled(Drama { prove, ..Drama::with(is_two_step) });
+        assert!(!steps.contains(&Action::WindowEnds) && !steps.contains(&Action::PersonDenies), "{steps:?}");
+    }
+}
+
+/// One lookup in vain is not enough: a replica may be behind.
+#[test]
+fn the_checker_finds_one_lookup_taken_for_proof() {
+    let prove = |recovery: &Recovery, finding: &Finding, asked_at: Timestamp| {
+        let doubted = Recovery { first_negative_at: Some(now() - FINALITY), ..recovery.clone() };
+        prove(&doubted, finding, asked_at)
+    };
+    let steps = is_doubled(Drama { prove, ..Drama::with(false) });
+    assert!(steps.contains(&Action::LookAt { is_misled: true }), "{steps:?}");
+}
+
+/// Were absence believed without proof, or a failed operation kept though its record is found, the effect is doubled.
+#[test]
+fn the_checker_finds_absence_without_proof() {
+    let after = |state: &State, event: &Event| match (state, event) {
+        (State::Unknown { .. }, Event::LookedUp { at, finding: Finding::Absent, .. }) => {
+            Ok(State::Failed { since: *at, reason: "not there".to_owned() })
+        }
+        _ => state.after(event),
+    };
+    let steps = is_doubled(Drama { after, ..Drama::with(false) });
+    assert!(steps.contains(&Action::TakeIn), "{steps:?}");
 }
 
 /// What no guard can mend: somebody says "not applied" while the request is still on its way, or its worker still asleep. The

@@ -12,14 +12,19 @@ use guard::decision::{Decision, DecisionName};
 use guard::event::{Outcome, Resolution};
 use guard::id::OperationId;
 use guard::json::Json;
+use guard::lookup::{AnswerClass, Finding, Looked};
 use guard::operation::Operation;
 use guard::refusal::{Refusal, StoreFault};
 use guard::state::StateName;
 use guard::store::Store as _;
 use guard::summary::Counted;
 use guard::trail::{Entry, EntryKind};
+use guard::workflow::Workflow;
 use proptest::prelude::*;
-use world::{CAREFUL, Fault, HANDOFF, Permit, Worker, World, assert_chain, confirmed, failed, not_applied, unknown};
+use world::{
+    CAREFUL, Fault, HANDOFF, Permit, Worker, World, assert_chain, careful, confirmed, failed, handoff, ledger,
+    not_applied, unknown,
+};
 
 const DOCUMENT: &str = "order-1";
 
@@ -40,7 +45,19 @@ enum Move {
     Decide { resolution: Resolution, is_late: bool },
     Wait { seconds: i64 },
     Sweep,
+    Look { shows: Shows, asked_before: i64 },
     Disturb { nth: usize, trouble: Trouble },
+}
+
+/// What the destination shows to a lookup.
+#[derive(Clone, Copy, Debug)]
+enum Shows {
+    Record(&'static str),
+    OtherTotal,
+    Two,
+    VoidOne,
+    Nothing,
+    NoAnswer,
 }
 
 /// What goes wrong with a write to come.
@@ -81,7 +98,34 @@ fn quiet_move() -> impl Strategy<Value = Move> {
         3 => (resolution(), prop::bool::weighted(0.1)).prop_map(|(resolution, is_late)| Move::Decide { resolution, is_late }),
         4 => (0..90i64).prop_map(|seconds| Move::Wait { seconds }),
         1 => Just(Move::Sweep),
+        4 => (shows(), prop::sample::select(vec![0, 0, 20])).prop_map(|(shows, asked_before)| Move::Look { shows, asked_before }),
     ]
+}
+
+fn shows() -> impl Strategy<Value = Shows> {
+    prop_oneof![
+        2 => prop::sample::select(vec!["A", "B"]).prop_map(Shows::Record),
+        1 => Just(Shows::OtherTotal),
+        1 => Just(Shows::Two),
+        1 => Just(Shows::VoidOne),
+        5 => Just(Shows::Nothing),
+        2 => Just(Shows::NoAnswer),
+    ]
+}
+
+fn looked(shows: Shows) -> Looked {
+    let finding = match shows {
+        Shows::Record(reference) => Finding::Found { destination_reference: reference.to_owned() },
+        Shows::OtherTotal => Finding::Differs { destination_reference: "A".to_owned(), differences: Vec::new() },
+        Shows::Two => Finding::Several { destination_references: vec!["A".to_owned(), "B".to_owned()] },
+        Shows::VoidOne => Finding::VoidOnly { destination_references: vec!["A".to_owned()] },
+        Shows::Nothing => Finding::Absent,
+        Shows::NoAnswer => {
+            Finding::Inconclusive { class: AnswerClass::Timeout, reason: "no answer in 10 s".to_owned() }
+        }
+    };
+    let (request, candidates) = ("GET /tasks".to_owned(), Vec::new());
+    Looked { request, status: None, pages: 1, took_milliseconds: 1, finding, candidates }
 }
 
 fn any_move() -> impl Strategy<Value = Move> {
@@ -132,6 +176,8 @@ fn keep(permits: &Permits, worker: usize, decision: Decision) {
 impl Run {
     async fn new(workflow: &'static str) -> Self {
         let world = World::new().await;
+        let at_ledger = |workflow: Workflow| Workflow { destination: Some("ledger".to_owned()), ..workflow };
+        world.configure(vec![at_ledger(handoff()), at_ledger(careful())], vec![ledger(Some(30))]).await;
         let workers = vec![world.worker("billing").await, world.worker("shipping").await];
         Self { world, workers, workflow, permits: Permits::default(), heard: Vec::new(), is_disturbed: false }
     }
@@ -179,7 +225,7 @@ impl Run {
                 prop_assert_eq!(before, operation.state, "a conflict alters nothing");
             }
         }
-        self.check()
+        self.check().await
     }
 
     /// Makes a move; answers the refusal, where there was one.
@@ -221,6 +267,11 @@ impl Run {
                 Ok(None)
             }
             Move::Sweep => Ok(self.world.guard.expire_due(10).await.err()),
+            Move::Look { shows, asked_before } => {
+                let Some(operation) = self.operation() else { return Ok(None) };
+                let asked_at = self.world.guard.now() - chrono::TimeDelta::seconds(*asked_before);
+                Ok(self.world.guard.looked_up(operation.id, asked_at, &looked(*shows)).await.err())
+            }
             Move::Disturb { nth, trouble } => {
                 self.is_disturbed = true;
                 self.disturb(*nth, *trouble).await;
@@ -294,13 +345,21 @@ impl Run {
         self.world.memory.disturb(nth, fault);
     }
 
-    fn check(&self) -> Result<(), TestCaseError> {
+    async fn check(&self) -> Result<(), TestCaseError> {
         let Some(operation) = self.operation() else { return Ok(()) };
         let entries = self.world.entries(operation.id);
         assert_chain(&operation, &entries);
         check_trail(&entries)?;
         self.check_permissions(&operation)?;
+        self.check_recovery(&operation).await?;
         self.check_counts(operation.id, &entries)
+    }
+
+    /// A schedule is there while the operation is unknown, and only then.
+    async fn check_recovery(&self, operation: &Operation) -> Result<(), TestCaseError> {
+        let recovery = self.world.memory.recovery(operation.id).await.unwrap();
+        prop_assert_eq!(recovery.is_some(), operation.state.name() == StateName::Unknown, "{:?}", operation.state);
+        Ok(())
     }
 
     /// Never do two callers hold a permission that still lives.
@@ -351,7 +410,7 @@ fn state_told(entry: &Entry) -> StateName {
 
 /// What the trail tells is a story that the rules allow.
 fn check_trail(entries: &[Entry]) -> Result<(), TestCaseError> {
-    let mut attempt = 0i64;
+    let (mut attempt, mut negatives) = (0i64, 0i64);
     let mut before: Option<StateName> = None;
     for entry in entries {
         let state = state_told(entry);
@@ -365,6 +424,14 @@ fn check_trail(entries: &[Entry]) -> Result<(), TestCaseError> {
         if state == StateName::Released {
             prop_assert!(matches!(before, Some(StateName::Acquired | StateName::Released)), "released from {before:?}");
         }
+        if entry.kind == EntryKind::LookedUp && state == StateName::Failed && before != Some(state) {
+            negatives += i64::from(entry.detail.member("counts_towards_proof").is_some());
+            prop_assert!(negatives >= 2, "{negatives} lookups in vain taken for proof");
+        } else if entry.detail.member("counts_towards_proof").is_some() {
+            negatives += 1;
+        } else if matches!(entry.kind, EntryKind::Reported | EntryKind::ReportKept | EntryKind::Begun) {
+            negatives = 0;
+        }
         if before == Some(StateName::Confirmed) {
             prop_assert!(
                 matches!(state, StateName::Confirmed | StateName::Disputed),
@@ -372,7 +439,7 @@ fn check_trail(entries: &[Entry]) -> Result<(), TestCaseError> {
             );
         }
         if matches!(before, Some(StateName::Unknown | StateName::Disputed)) && before != Some(state) {
-            let is_settling = matches!(entry.kind, EntryKind::Reported | EntryKind::Resolved);
+            let is_settling = matches!(entry.kind, EntryKind::Reported | EntryKind::LookedUp | EntryKind::Resolved);
             prop_assert!(is_settling, "{before:?} was left by {:?}", entry.kind);
         }
         if entry.kind == EntryKind::ConflictOpened || entry.kind == EntryKind::ReportKept {

@@ -441,10 +441,10 @@ async fn a_destination_that_is_down_is_the_reason_that_people_see() {
     assert_eq!(down.reason, "no answer in 10 s");
     assert!(next_at >= down.probe_at);
     let access = world.guard.accesses().await.unwrap().remove(0);
-    assert_eq!(world.guard.room_at(&access).await, Ok(guard::access::Room::Closed));
+    assert_eq!(world.guard.take_probe(&access).await, Ok(false));
     world.clock.advance(20);
-    assert_eq!(world.guard.room_at(&access).await, Ok(guard::access::Room::Probe));
-    assert_eq!(world.guard.room_at(&access).await, Ok(guard::access::Room::Closed), "it was taken");
+    assert_eq!(world.guard.take_probe(&access).await, Ok(true));
+    assert_eq!(world.guard.take_probe(&access).await, Ok(false), "it was taken");
     world.guard.answered("ledger", &looked(Finding::Absent)).await.unwrap();
     let Some(Outlook::Waiting { down: None, .. }) = outlook(&world, id).await else { panic!() };
 }

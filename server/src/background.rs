@@ -1,4 +1,4 @@
-//! What goes on beside requests: ending leases, following the configuration, sealing the trail, cleaning up.
+//! What goes on beside requests: ending leases, following the configuration, looking for what is unknown, sealing the trail, cleaning up.
 
 use std::future::Future;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::recovery::Recovery;
 use crate::session::Gate;
 use crate::state::Server;
 use crate::store::Database;
@@ -37,6 +38,7 @@ pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     let database = server.database.clone();
     repeat("seal", Duration::from_secs(SEAL_EVERY_SECONDS), step(move || seal(database.clone())));
     let gate = gate.clone();
+    tasks.spawn(Recovery::of(server).run(server.draining.clone()));
     repeat("sessions", Duration::from_secs(SESSIONS_SECONDS), step(move || end_sessions(gate.clone())));
     tasks.close();
     tasks

@@ -16,6 +16,7 @@ pub mod log;
 pub mod metrics;
 pub mod observe;
 pub mod problem;
+pub mod recovery;
 pub mod router;
 pub mod sandbox;
 pub mod session;

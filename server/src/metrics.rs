@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use chrono::TimeDelta;
 use guard::clock::Timestamp;
 use guard::refusal::Refusal;
-use guard::summary::{Count, Counted, Waiting, start_of_hour};
+use guard::summary::{Count, Counted, Recovering, Waiting, start_of_hour};
 use guard::token::{Reach, Scope};
 
 use crate::caller::Caller;
@@ -40,6 +40,7 @@ pub async fn metrics(State(server): State<Server>, headers: HeaderMap) -> Result
     write_build(&mut text);
     write_totals(&mut text, &server.totals.within(&server, &reach).await?);
     write_waiting(&mut text, &server.guard.waiting(&reach).await?, server.guard.now());
+    write_recovering(&mut text, server.guard.recovering(&reach).await?);
     server.latency.write(&mut text);
     Ok(([(CONTENT_TYPE, TEXT_FORMAT), (CACHE_CONTROL, "no-store")], text).into_response())
 }
@@ -96,6 +97,13 @@ fn write_totals(text: &mut String, sums: &Sums) {
             let _ = writeln!(text, "onceover_states_entered_total{{{labels},state=\"{}\"}} {number}", state.as_str());
         }
     }
+    head(text, "onceover_lookups_total", "counter", "Looks at a destination for what is unknown, by what they showed.");
+    for ((workflow, company, counted), number) in sums {
+        if let Counted::LookedUp(answer) = counted {
+            let labels = labels(workflow, company);
+            let _ = writeln!(text, "onceover_lookups_total{{{labels},answer=\"{}\"}} {number}", answer.as_str());
+        }
+    }
     let mut prevented: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for ((workflow, company, counted), number) in sums {
         if let Counted::Decision(decision) = counted {
@@ -134,6 +142,15 @@ fn write_waiting(text: &mut String, waiting: &Waiting, now: Timestamp) {
     let _ = writeln!(text, "onceover_open_conflicts {}", waiting.open_conflicts);
 }
 
+fn write_recovering(text: &mut String, recovering: Recovering) {
+    let help = "Unknown operations that are looked for at their destination, counted up to 10000.";
+    head(text, "onceover_recovery_waiting", "gauge", help);
+    let _ = writeln!(text, "onceover_recovery_waiting {}", recovering.waiting);
+    let help = "Unknown operations that are no longer looked for and wait for a person, counted up to 10000.";
+    head(text, "onceover_recovery_exhausted", "gauge", help);
+    let _ = writeln!(text, "onceover_recovery_exhausted {}", recovering.exhausted);
+}
+
 fn head(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
@@ -162,6 +179,8 @@ impl fmt::Display for Label<'_> {
 #[cfg(test)]
 mod tests {
     use guard::decision::DecisionName;
+    use guard::lookup::AnswerClass;
+    use guard::recovery::Answer;
     use guard::state::StateName;
 
     use super::*;
@@ -179,6 +198,8 @@ mod tests {
             (key(Counted::Decision(DecisionName::Replay)), 3),
             (key(Counted::Decision(DecisionName::InProgress)), 4),
             (key(Counted::Entered(StateName::Confirmed)), 1),
+            (key(Counted::LookedUp(Answer::Absent)), 2),
+            (key(Counted::LookedUp(Answer::Inconclusive(AnswerClass::Timeout))), 5),
         ]);
         let mut text = String::new();
         write_totals(&mut text, &sums);
@@ -191,6 +212,10 @@ mod tests {
         # HELP onceover_states_entered_total Operations by the state they came into.
         # TYPE onceover_states_entered_total counter
         onceover_states_entered_total{workflow="handoff",company="acme",state="confirmed"} 1
+        # HELP onceover_lookups_total Looks at a destination for what is unknown, by what they showed.
+        # TYPE onceover_lookups_total counter
+        onceover_lookups_total{workflow="handoff",company="acme",answer="absent"} 2
+        onceover_lookups_total{workflow="handoff",company="acme",answer="timeout"} 5
         # HELP onceover_duplicates_prevented_total Repetitions that were kept from doing the same again.
         # TYPE onceover_duplicates_prevented_total counter
         onceover_duplicates_prevented_total{workflow="handoff",company="acme"} 7

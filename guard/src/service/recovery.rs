@@ -319,21 +319,17 @@ impl Guard {
         Ok(self.inner.store.accesses().await?)
     }
 
-    /// Whether a destination may be asked at present. The one probe of a destination that is down is taken by this call.
+    /// Takes the one probe of a destination that is down; false where somebody else took it, or knows more of the destination.
     ///
     /// # Errors
     /// The store's fault.
-    pub async fn room_at(&self, access: &Access) -> Result<Room, Refusal> {
+    pub async fn take_probe(&self, access: &Access) -> Result<bool, Refusal> {
         let now = self.now();
-        match access.room(now) {
-            Room::Probe => {
-                let probed = access.probed(now, self.inner.entropy.bytes());
-                // Somebody else took it, or it is up again: the next look tells.
-                let taken = self.inner.store.put_access(&probed).await? == Replaced::Replaced;
-                Ok(if taken { Room::Probe } else { Room::Closed })
-            }
-            room @ (Room::Open | Room::Closed) => Ok(room),
+        if access.room(now) != Room::Probe {
+            return Ok(false);
         }
+        let probed = access.probed(now, self.inner.entropy.bytes());
+        Ok(self.inner.store.put_access(&probed).await? == Replaced::Replaced)
     }
 
     /// Reserves moments for so many lookups at a destination, over all processes; answers the first, and the span between two.
