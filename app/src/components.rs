@@ -17,6 +17,7 @@ pub(crate) mod icon;
 pub(crate) mod money;
 pub(crate) mod people;
 pub(crate) mod plain;
+pub(crate) mod recovery;
 pub(crate) mod search;
 pub(crate) mod theme;
 pub(crate) mod timeline;

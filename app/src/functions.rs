@@ -8,6 +8,7 @@ pub(crate) mod create_token;
 pub(crate) mod list_operations;
 pub(crate) mod list_unknown;
 pub(crate) mod list_workflows;
+pub(crate) mod look_up_now;
 pub(crate) mod read_entrance;
 pub(crate) mod read_frame;
 pub(crate) mod read_operation;

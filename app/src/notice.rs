@@ -96,6 +96,15 @@ pub(crate) enum DecisionNotice {
     Refused(Box<Draft>, Failure),
 }
 
+/// What became of the wish that an operation is looked for now.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum HasteNotice {
+    /// The next lookup is due.
+    Due,
+    /// Nothing was changed.
+    Refused(Failure),
+}
+
 /// A token as it was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct TokenDraft {

@@ -8,7 +8,10 @@ use guard::{
     lookup::Finding,
     money::Money,
     person::Role,
+    recovery::{Answer, Recovery},
+    service::{Outlook, Proof},
     state::{State, StateName},
+    summary::Recovering,
     view::OperationView,
 };
 
@@ -64,8 +67,8 @@ pub(crate) fn standing(operation: &OperationView) -> (String, String) {
         ),
         State::Unknown { reason, .. } => (
             format!("It may have been applied: {reason}"),
-            "Nothing sends it again until somebody knows. Look at the destination, then decide; a late report of the \
-             latest attempt settles it too."
+            "Nothing sends it again until somebody knows: a look at the destination, a late report of the latest attempt, \
+             or a person."
                 .to_owned(),
         ),
         State::Confirmed { .. } => (
@@ -189,6 +192,148 @@ pub(crate) fn finding_sentence(finding: &Finding) -> String {
         Finding::Absent => "Everything was read, and no record carries it.".to_owned(),
         Finding::Inconclusive { reason, .. } => format!("Nothing follows from it: {reason}."),
     }
+}
+
+/// Why no lookup can be asked for; none where it can.
+pub(crate) fn why_not_look_up(outlook: &Outlook, role: Role) -> Option<String> {
+    match outlook {
+        Outlook::NoLookup => Some("Its destination has no lookup; an administrator can configure one.".to_owned()),
+        Outlook::Exhausted { .. } | Outlook::Waiting { .. } => why_not_resolve(role),
+    }
+}
+
+/// Until when an operation cannot be marked as not applied; none where it can.
+pub(crate) fn not_applied_from(outlook: &Outlook, now: Timestamp) -> Option<Timestamp> {
+    match outlook {
+        Outlook::Exhausted { proof, .. } | Outlook::Waiting { proof, .. } => match proof {
+            Proof::From { at } => Some(*at).filter(|at| now < *at),
+            Proof::Never | Proof::OneMore { .. } | Proof::Two => None,
+        },
+        Outlook::NoLookup => None,
+    }
+}
+
+/// Why something cannot be marked as not applied yet.
+pub(crate) fn why_not_before(at: Timestamp) -> String {
+    format!(
+        "Not before {}: until then the destination may still show the record. Open the page again then.",
+        moment(at)
+    )
+}
+
+/// How recovery of an operation stands, in sentences.
+pub(crate) fn outlook(outlook: &Outlook, now: Timestamp) -> Vec<String> {
+    match outlook {
+        Outlook::NoLookup => {
+            vec![
+                "It cannot be looked for: its workflow names no destination that has a lookup. A person decides."
+                    .to_owned(),
+            ]
+        }
+        Outlook::Exhausted { recovery, proof } => {
+            let since = recovery.exhausted_at.map(|at| format!(" for {}", age(at, now))).unwrap_or_default();
+            let given_up = format!("It is no longer looked for, and has waited for a person{since}.");
+            [Some(given_up), Some(looked_so_far(recovery, now)), proven_by(proof, now)].into_iter().flatten().collect()
+        }
+        Outlook::Waiting { recovery, proof, next_at, down } => {
+            let down = down.as_ref().map(|down| {
+                let since = age(down.since, now);
+                format!(
+                    "The destination has been down for {since} ({}): it is asked less until it answers.",
+                    down.reason
+                )
+            });
+            let next = if recovery.is_claimed(now) {
+                "It is being looked for right now.".to_owned()
+            } else {
+                format!("It is looked for next {}.", from_now(*next_at, now))
+            };
+            let told = [down, Some(next), Some(looked_so_far(recovery, now)), proven_by(proof, now)];
+            told.into_iter().flatten().collect()
+        }
+    }
+}
+
+/// How recovery of an operation stands, for a row of a list.
+pub(crate) fn outlook_in_brief(outlook: &Outlook, now: Timestamp) -> String {
+    match outlook {
+        Outlook::NoLookup => "No lookup at its destination: a person decides".to_owned(),
+        Outlook::Exhausted { recovery, .. } => {
+            let since = recovery.exhausted_at.map(|at| format!(" for {}", age(at, now))).unwrap_or_default();
+            format!("No longer looked for{since}: a person decides. {}", last_lookup(recovery))
+        }
+        Outlook::Waiting { next_at, down: Some(down), .. } => {
+            format!("The destination is down ({}); asked again {}", down.reason, from_now(*next_at, now))
+        }
+        Outlook::Waiting { recovery, .. } if recovery.is_claimed(now) => "Being looked for right now".to_owned(),
+        Outlook::Waiting { recovery, next_at, down: None, .. } => {
+            format!("Looked for next {}. {}", from_now(*next_at, now), last_lookup(recovery))
+        }
+    }
+}
+
+/// How much is looked for; none where nothing is.
+pub(crate) fn recovering(recovering: Recovering) -> Option<String> {
+    let Recovering { waiting, exhausted } = recovering;
+    match (waiting, exhausted) {
+        (0, 0) => None,
+        (waiting, 0) => Some(format!("Onceover goes on looking for {waiting} of them.")),
+        (waiting, exhausted) => {
+            Some(format!("Onceover goes on looking for {waiting} of them, and no longer looks for {exhausted}."))
+        }
+    }
+}
+
+fn looked_so_far(recovery: &Recovery, now: Timestamp) -> String {
+    match &recovery.last {
+        None => "It has not been looked for yet.".to_owned(),
+        Some(last) => {
+            let times = counted(recovery.lookups.into(), "time", "times");
+            format!("It was looked for {times}, last {} ago. {}", age(last.at, now), last_lookup(recovery))
+        }
+    }
+}
+
+fn last_lookup(recovery: &Recovery) -> String {
+    let Some(last) = &recovery.last else { return "Not looked for yet".to_owned() };
+    let reason = last.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!("The last lookup showed {}{reason}", answer(last.answer))
+}
+
+/// What a lookup showed.
+const fn answer(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Found => "the record",
+        Answer::Differs => "a record that differs",
+        Answer::Several => "several records",
+        Answer::VoidOnly => "void records only",
+        Answer::Absent => "no record",
+        Answer::Inconclusive(_) => "nothing to go by",
+    }
+}
+
+/// What lookups in vain prove.
+fn proven_by(proof: &Proof, now: Timestamp) -> Option<String> {
+    match proof {
+        Proof::Never => Some(
+            "That it is not found is never proof: the destination's profile has no finality_seconds. A person decides."
+                .to_owned(),
+        ),
+        Proof::From { at } => Some(format!(
+            "Until {} (in {}) that it is not found proves nothing: the record may not show yet.",
+            moment(*at),
+            duration(*at - now)
+        )),
+        Proof::OneMore { .. } => Some(
+            "It was not found once since its finality window; once more is proof that it was not applied.".to_owned(),
+        ),
+        Proof::Two => Some("Not found twice from now on is proof that it was not applied.".to_owned()),
+    }
+}
+
+/// A moment to come with how far away it is: `in 3 min (at …)`; `now` where it has come.
+fn from_now(at: Timestamp, now: Timestamp) -> String {
+    if at <= now { "now".to_owned() } else { format!("in {} (at {})", duration(at - now), moment(at)) }
 }
 
 /// A moment to the second, with its zone.

@@ -3,7 +3,7 @@
 //! The tables in the file are generated: `ONCEOVER_UPDATE_DOCS=1 cargo test -p onceover-guard --test states` writes them anew.
 //! Without it, the test fails when the file and the rules differ.
 
-#![allow(clippy::panic, reason = "helpers of tests are tests")]
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests are tests")]
 
 use std::path::PathBuf;
 

@@ -6,6 +6,8 @@
 mod access;
 #[path = "session/lookup.rs"]
 mod lookup;
+#[path = "session/recovery.rs"]
+mod recovery;
 #[path = "session/support.rs"]
 mod support;
 

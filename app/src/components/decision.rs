@@ -1,6 +1,6 @@
 //! The forms by which a person decides what is uncertain.
 
-use guard::{id::OperationId, person::Person, refusal::Refusal, view::OperationView};
+use guard::{clock::Timestamp, id::OperationId, person::Person, refusal::Refusal, view::OperationView};
 use leptos::{form::ActionForm, prelude::*};
 
 use super::{banner::Refused, frame::Stirred, plain::Plain};
@@ -17,6 +17,9 @@ pub(crate) fn DecisionForms(
     operation: OperationView,
     person: Person,
     origin: Origin,
+    /// Until when it cannot be marked as not applied.
+    #[prop(into)]
+    not_before: Option<Timestamp>,
     /// What was refused before, so that nothing that was written is lost.
     #[prop(into)]
     refused: Option<(Draft, Failure)>,
@@ -29,7 +32,11 @@ pub(crate) fn DecisionForms(
     };
     let (confirm, not_applied) = (mine(Verdict::Confirmed), mine(Verdict::NotApplied));
     let form = move |verdict, refused| {
-        view! { <DecisionForm operation=operation.clone() verdict origin refused why_not=why_not.clone() act /> }
+        let why_not = match verdict {
+            Verdict::Confirmed => why_not.clone(),
+            Verdict::NotApplied => why_not.clone().or_else(|| not_before.map(wording::why_not_before)),
+        };
+        view! { <DecisionForm operation=operation.clone() verdict origin refused why_not act /> }
     };
     view! {
         <div class="decision" id="decide">

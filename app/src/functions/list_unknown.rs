@@ -1,6 +1,13 @@
 //! The queue of what is uncertain.
 
-use guard::{clock::Timestamp, person::Person, queue::Page, summary::Waiting, view::OperationView};
+use guard::{
+    clock::Timestamp,
+    person::Person,
+    queue::Page,
+    service::Outlook,
+    summary::{Recovering, Waiting},
+    view::OperationView,
+};
 use leptos::prelude::*;
 
 use crate::{encoding::Json, failure::Failure, notice::DecisionNotice};
@@ -14,8 +21,12 @@ pub(crate) struct Queue {
     pub person: Person,
     /// What waits in all.
     pub waiting: Waiting,
+    /// What of it is looked for.
+    pub recovering: Recovering,
     /// The rows, the longest uncertain first.
     pub page: Page<OperationView>,
+    /// How recovery of each row stands, where it is unknown.
+    pub outlooks: Vec<Option<Outlook>>,
     /// What became of the decision before.
     pub notice: Option<DecisionNotice>,
 }
@@ -30,10 +41,13 @@ pub(crate) async fn list_unknown(cursor: String) -> Result<Queue, Failure> {
     let cursor = (!cursor.is_empty()).then(|| Cursor::from_text(&cursor));
     let request = PageRequest { cursor, limit: PAGE_ROWS_DEFAULT };
     let page = guard.operations(&person.reach, &Filter::default(), Order::LongestUncertain, &request).await?;
+    let outlooks = guard.outlooks(&page.rows).await?;
     Ok(Queue {
         as_of: guard.now(),
         person: person.clone(),
         waiting: guard.waiting(&person.reach).await?,
+        recovering: guard.recovering(&person.reach).await?,
+        outlooks,
         page: page.map(|operation| guard.view(&operation)),
         notice: crate::reply::take_notice(&visit, super::resolve::NOTICE).await,
     })

@@ -1,9 +1,17 @@
 //! One operation with everything that is known about it.
 
-use guard::{clock::Timestamp, person::Person, service::History};
+use guard::{
+    clock::Timestamp,
+    person::Person,
+    service::{History, Outlook},
+};
 use leptos::prelude::*;
 
-use crate::{encoding::Json, failure::Failure, notice::DecisionNotice};
+use crate::{
+    encoding::Json,
+    failure::Failure,
+    notice::{DecisionNotice, HasteNotice},
+};
 
 /// What the page of an operation shows.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -14,8 +22,12 @@ pub(crate) struct Report {
     pub person: Person,
     /// The operation and all that hangs on it.
     pub history: History,
+    /// How recovery stands, where it is unknown.
+    pub outlook: Option<Outlook>,
     /// What became of the decision before.
     pub notice: Option<DecisionNotice>,
+    /// What became of the wish for a lookup before.
+    pub haste: Option<HasteNotice>,
 }
 
 /// Reads the operation with this id.
@@ -25,6 +37,9 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
     let person = visit.person()?;
     let id = id.parse().map_err(|_| guard::refusal::Refusal::not_found("operation"))?;
     let history = visit.guard.history(&person.reach, id).await?;
+    let operation = visit.guard.operation(&person.reach, id).await?;
+    let outlook = visit.guard.outlook(&operation).await?;
     let notice = crate::reply::take_notice(&visit, super::resolve::NOTICE).await;
-    Ok(Report { as_of: visit.guard.now(), person: person.clone(), history, notice })
+    let haste = crate::reply::take_notice(&visit, super::look_up_now::NOTICE).await;
+    Ok(Report { as_of: visit.guard.now(), person: person.clone(), history, outlook, notice, haste })
 }

@@ -24,9 +24,11 @@ use crate::{
         icon::{Icon, Picture},
         money::Amount,
         plain::{Outside, Plain},
+        recovery::RecoveryPanel,
         timeline::Timeline,
     },
     functions::{
+        look_up_now::LookUpNow,
         read_operation::{Report, read_operation},
         resolve::Resolve,
     },
@@ -44,11 +46,12 @@ pub(crate) fn OperationPage() -> impl IntoView {
         let done = done.copied().unwrap_or(0);
         if matches!(act.value().get(), Some(Ok(_))) { done + 1 } else { done }
     });
-    let report = Resource::new(move || (id.get(), done.get()), |(id, _)| read_operation(id));
+    let look = ServerAction::<LookUpNow>::new();
+    let report = Resource::new(move || (id.get(), done.get(), look.version().get()), |(id, ..)| read_operation(id));
     let page = move || {
         Suspend::new(async move {
             match report.await {
-                Ok(report) => view! { <Shown report act /> }.into_any(),
+                Ok(report) => view! { <Shown report act look /> }.into_any(),
                 Err(failure) => view! { <Fault failure /> }.into_any(),
             }
         })
@@ -65,8 +68,8 @@ pub(crate) fn OperationPage() -> impl IntoView {
 }
 
 #[component]
-fn Shown(report: Report, act: ServerAction<Resolve>) -> impl IntoView {
-    let Report { as_of, person, history, notice } = report;
+fn Shown(report: Report, act: ServerAction<Resolve>, look: ServerAction<LookUpNow>) -> impl IntoView {
+    let Report { as_of, person, history, outlook, notice, haste } = report;
     let History { operation, payload, entries, conflicts, evidence, deliveries } = history;
     let (done, refused) = match notice {
         Some(DecisionNotice::Done(decided)) => (Some(*decided), None),
@@ -84,9 +87,20 @@ fn Shown(report: Report, act: ServerAction<Resolve>) -> impl IntoView {
         view! {
             <section class="panel" aria-labelledby="decide-title">
                 <h2 id="decide-title">"Decide"</h2>
-                <DecisionForms operation=operation.clone() person=person.clone() origin=Origin::Operation refused act />
+                <DecisionForms
+                    operation=operation.clone()
+                    person=person.clone()
+                    origin=Origin::Operation
+                    not_before=outlook.as_ref().and_then(|outlook| wording::not_applied_from(outlook, as_of))
+                    refused
+                    act
+                />
             </section>
         }
+    });
+    let recovery = outlook.map(|outlook| {
+        let person = person.clone();
+        view! { <RecoveryPanel operation=operation.id outlook person now=as_of notice=haste act=look /> }
     });
     view! {
         {done.map(|decided| view! { <DecidedBanner decided /> })}
@@ -117,6 +131,7 @@ fn Shown(report: Report, act: ServerAction<Resolve>) -> impl IntoView {
         </div>
         <div class="detail">
             <div class="detail-main">
+                {recovery}
                 {forms}
                 {has_conflicts
                     .then(|| {

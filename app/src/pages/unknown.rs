@@ -1,6 +1,6 @@
 //! `/unknown`: the queue of what is uncertain, the longest first.
 
-use guard::{clock::Timestamp, person::Person, view::OperationView};
+use guard::{clock::Timestamp, person::Person, service::Outlook, view::OperationView};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
@@ -57,7 +57,7 @@ pub(crate) fn UnknownPage() -> impl IntoView {
 
 #[component]
 fn Shown(queue: Queue, chosen: Memo<String>, act: ServerAction<Resolve>) -> impl IntoView {
-    let Queue { as_of, person, waiting, page, notice } = queue;
+    let Queue { as_of, person, waiting, recovering, page, outlooks, notice } = queue;
     let (done, refused) = match notice {
         Some(DecisionNotice::Done(decided)) => (Some(*decided), None),
         Some(DecisionNotice::Refused(draft, failure)) => (None, Some((*draft, failure))),
@@ -83,8 +83,8 @@ fn Shown(queue: Queue, chosen: Memo<String>, act: ServerAction<Resolve>) -> impl
         .into_any();
     }
     let next = page.next.as_ref().map(|cursor| format!("/unknown?cursor={}", cursor.as_str()));
-    let rows = page.rows.into_iter().map(|operation| {
-        view! { <Row operation as_of person=person.clone() chosen refused=refused.clone() act /> }
+    let rows = page.rows.into_iter().zip(outlooks).map(|(operation, outlook)| {
+        view! { <Row operation outlook as_of person=person.clone() chosen refused=refused.clone() act /> }
     });
     view! {
         {head}
@@ -93,6 +93,7 @@ fn Shown(queue: Queue, chosen: Memo<String>, act: ServerAction<Resolve>) -> impl
                 {wording::counted(waiting.uncertain.into(), "operation is", "operations are")}
                 " never sent again until somebody knows."
             </p>
+            {wording::recovering(recovering).map(|told| view! { <p>{told}</p> })}
             {(!waiting.at_risk.is_empty()).then(|| view! { <p class="queue-risk">"At risk: "</p> })}
             <Amounts money=waiting.at_risk />
         </div>
@@ -125,6 +126,7 @@ fn Shown(queue: Queue, chosen: Memo<String>, act: ServerAction<Resolve>) -> impl
 #[component]
 fn Row(
     operation: OperationView,
+    #[prop(into)] outlook: Option<Outlook>,
     as_of: Timestamp,
     person: Person,
     chosen: Memo<String>,
@@ -155,6 +157,7 @@ fn Row(
             }
         }
     };
+    let not_before = outlook.as_ref().and_then(|outlook| wording::not_applied_from(outlook, as_of));
     let forms = {
         let operation = operation.clone();
         move || {
@@ -167,6 +170,7 @@ fn Row(
                                 operation=operation.clone()
                                 person=person.clone()
                                 origin=Origin::Queue
+                                not_before=not_before
                                 refused=refused.clone()
                                 act
                             />
@@ -188,6 +192,15 @@ fn Row(
                 <p class="row-reason">
                     <Plain text=wording::uncertainty(&operation.state) />
                 </p>
+                {outlook
+                    .as_ref()
+                    .map(|outlook| {
+                        view! {
+                            <p class="row-outlook">
+                                <Plain text=wording::outlook_in_brief(outlook, as_of) />
+                            </p>
+                        }
+                    })}
                 <p class="row-key">
                     <Plain text=operation.key.workflow.as_str() />
                     " · "

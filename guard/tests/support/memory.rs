@@ -559,7 +559,8 @@ impl Store for Memory {
         let within = |recovery: &&Recovery| is_within(reach, &tables.operations[&recovery.operation]);
         let (exhausted, waiting): (Vec<&Recovery>, Vec<&Recovery>) =
             tables.recoveries.values().filter(within).partition(|recovery| recovery.exhausted_at.is_some());
-        Ok(Recovering { waiting: waiting.len() as u32, exhausted: exhausted.len() as u32 })
+        let number = |recoveries: Vec<&Recovery>| u32::try_from(recoveries.len()).unwrap();
+        Ok(Recovering { waiting: number(waiting), exhausted: number(exhausted) })
     }
 
     async fn accesses(&self) -> Result<Vec<Access>, StoreFault> {

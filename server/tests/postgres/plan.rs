@@ -6,6 +6,7 @@ use guard::decision::{Decision, DecisionName};
 use guard::id::OperationId;
 use guard::key::{KeyPart, OperationKey};
 use guard::queue::{Filter, Order, PageRequest};
+use guard::recovery::Claim;
 use guard::state::StateName;
 use guard::token::Reach;
 use server::trail::{ChainId, Moment};
@@ -31,7 +32,7 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
     server.database.close().await;
     until_gone(&fresh, "key_hash").await;
     let after = Usage::of(&fresh).await;
-    for table in ["operation", "entry", "body", "conflict", "evidence", "delivery"] {
+    for table in ["operation", "entry", "body", "conflict", "evidence", "delivery", "recovery"] {
         let (before, after) = (before.rows_scanned(table), after.rows_scanned(table));
         assert!(after - before < OPERATIONS / 4, "{table}: {} rows were read without an index", after - before);
     }
@@ -49,6 +50,8 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
         "conflict_by_payload",
         "evidence_by_operation",
         "delivery_by_operation",
+        "recovery_pkey",
+        "recovery_due",
     ] {
         assert!(after.index_scans(index) > before.index_scans(index), "{index} is not used");
         let read = after.rows_of_index(index) - before.rows_of_index(index);
@@ -98,6 +101,16 @@ async fn ask_everything(server: &Server, document: &str) {
     store.evidence(id, 10).await.unwrap();
     store.deliveries(id, 10).await.unwrap();
 
+    let claim = Claim { by: document.to_owned(), until: now() };
+    store.claim_recoveries("ledger", now(), &claim, 20).await.unwrap();
+    store.release_recoveries(&[id], "nobody").await.unwrap();
+    assert!(!store.hasten_recovery(id, now()).await.unwrap());
+    assert_eq!(store.recovery(id).await.unwrap(), None);
+    assert_eq!(store.recoveries(&[id]).await.unwrap(), []);
+    store.without_recovery("handoff", "ledger", OperationId::from_u128(0), 20).await.unwrap();
+    store.drop_recovery(id).await.unwrap();
+    store.accesses().await.unwrap();
+
     let ledger = &database.ledger;
     let moment = now();
     ledger.heads_by_moment(Moment::start_of(moment), moment, 20).await.unwrap();
@@ -137,6 +150,10 @@ async fn fill(fresh: &Fresh, server: &Server) {
     for sql in settled {
         sqlx::query(sql).execute(&mut connection).await.unwrap();
     }
+    // As many as there are operations, all of them long due.
+    let scheduled = "INSERT INTO recovery (operation, destination, since, last_write_at, due_at, lookups) \
+         SELECT id, 'ledger', created_at, created_at, created_at, 0 FROM operation WHERE document LIKE 'filling %'";
+    sqlx::query(scheduled).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
     until_gone(fresh, "filling").await;
 }

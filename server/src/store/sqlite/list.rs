@@ -419,6 +419,28 @@ mod tests {
     }
 
     #[test]
+    fn recovery_is_read_from_its_indexes() {
+        let connection = schema();
+        let reach = Reach::over(["ACME".to_owned()], ["handoff".to_owned()]);
+        let steps = |sql: &str, places: usize| {
+            let values = vec![Value::Null; places];
+            plan(&connection, &Question { sql: sql.to_owned(), values })
+        };
+        let claim = steps(super::super::recovery::CLAIM, 5);
+        assert!(
+            claim.iter().any(|step| step.contains("INDEX recovery_due (destination=? AND due_at<?)")),
+            "{claim:#?}"
+        );
+        assert!(!claim.iter().any(|step| step.contains("TEMP B-TREE")), "{claim:#?}");
+        let without = steps(&super::super::recovery::without_question(), 4);
+        assert!(without.iter().any(|step| step.contains("operation_unfinished (state=? AND id>?)")), "{without:#?}");
+        for (index, condition) in [("recovery_due", "IS NULL"), ("recovery_exhausted", "IS NOT NULL")] {
+            let counted = plan(&connection, &recovering(&reach, index, condition, 9));
+            assert!(counted.iter().any(|step| step.contains(index)), "{counted:#?}");
+        }
+    }
+
+    #[test]
     fn counts_and_what_waits_are_read_from_an_index() {
         let connection = schema();
         let reach = Reach::over(["ACME".to_owned()], ["handoff".to_owned()]);
