@@ -8,6 +8,7 @@
 mod apply;
 mod backup;
 mod check;
+mod drill;
 mod export;
 mod sandbox;
 mod serve;
@@ -195,6 +196,9 @@ enum Command {
     /// Run a small system of record that fails as it is told to, to try Onceover against
     #[command(after_long_help = sandbox::EXAMPLES)]
     Sandbox(sandbox::Sandbox),
+    /// Do on purpose what goes wrong by accident, and count the records that were made
+    #[command(after_long_help = drill::EXAMPLES)]
+    Drill(drill::Drill),
 }
 
 /// Why a command ended with 1: sentences for the one who typed it.
@@ -260,6 +264,7 @@ impl Arguments {
             Command::Trail(trail) => trail.run(&common).await,
             Command::Backup(backup) => backup.run(&common).await,
             Command::Sandbox(sandbox) => sandbox.run(&common).await,
+            Command::Drill(drill) => drill.run(&common).await,
         }
     }
 }

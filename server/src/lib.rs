@@ -9,6 +9,7 @@ pub mod clock;
 pub mod config;
 pub mod desk;
 pub mod destination;
+pub mod drill;
 pub mod health;
 pub mod latency;
 pub mod listener;

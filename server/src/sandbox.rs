@@ -32,7 +32,7 @@ use tower::ServiceExt as _;
 
 pub use fault::{FAULT_HEADER, Fault, Step};
 pub use profile::configuration;
-pub use record::{Counts, RECORDS_MAX, RecordFault};
+pub use record::{Counts, GROUPS_MAX, RECORDS_MAX, RecordFault};
 pub use rule::{Rule, Times};
 pub use settings::{ExistsShape, LAG_MILLISECONDS_MAX, PAGE_RECORDS_MAX, Settings};
 
@@ -108,6 +108,14 @@ impl Sandbox {
     /// The file's fault.
     pub async fn counts(&self) -> Result<Counts, RecordFault> {
         self.shared.records.counts().await
+    }
+
+    /// What is held for each value of a member, or of `external_reference`; at most [`GROUPS_MAX`] values.
+    ///
+    /// # Errors
+    /// The file's fault.
+    pub async fn counts_by(&self, member: &str) -> Result<BTreeMap<String, Counts>, RecordFault> {
+        self.shared.records.counts_by(member.to_owned()).await
     }
 
     /// Every address that is answered. An answer that is to be lost carries a mark, which [`Sandbox::serve`] obeys.

@@ -84,7 +84,7 @@ base_url = "http://chat.example"
 #[test]
 fn a_stranger_can_work_from_the_help() {
     let machine = Machine::new();
-    let commands: [&[&str]; 17] = [
+    let commands: [&[&str]; 18] = [
         &[],
         &["serve"],
         &["check"],
@@ -101,6 +101,7 @@ fn a_stranger_can_work_from_the_help() {
         &["trail", "verify"],
         &["backup"],
         &["sandbox"],
+        &["drill"],
         &["-V"],
     ];
     let helps = commands.map(|command| {

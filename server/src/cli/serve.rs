@@ -123,7 +123,7 @@ impl Serve {
 }
 
 /// Brings into force what the file says, and makes what answers.
-async fn start(
+pub(super) async fn start(
     configuration: &Configuration,
     settings: &Settings,
     public_url: &str,

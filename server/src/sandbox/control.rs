@@ -62,7 +62,7 @@ pub(super) async fn count(State(sandbox): State<Sandbox>, Query(asked): Query<Co
         if member.is_empty() || !member.chars().all(|character| character.is_ascii_alphanumeric() || character == '_') {
             return invalid("by is the name of a member: letters, digits and \"_\"");
         }
-        let groups = match sandbox.shared.records.counts_by(member).await {
+        let groups = match sandbox.counts_by(&member).await {
             Ok(groups) => groups,
             Err(fault) => return fault.into(),
         };
