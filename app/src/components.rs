@@ -1,6 +1,7 @@
 //! What pages are made of. Each has its style beside its name in `style/`.
 
 pub(crate) mod age;
+pub(crate) mod awaited;
 pub(crate) mod badge;
 pub(crate) mod banner;
 pub(crate) mod changes;

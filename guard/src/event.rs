@@ -9,7 +9,7 @@ pub const REPORT_TEXT_CHARACTERS_MAX: usize = 2_000;
 
 /// What a worker says of its attempt.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The destination holds the record.
     Confirmed {
@@ -53,7 +53,7 @@ pub enum Standing {
 
 /// What a person decides about an uncertain operation.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "resolution", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Resolution {
     /// The destination holds the record.
     Confirmed {

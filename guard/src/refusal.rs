@@ -6,7 +6,7 @@ use crate::state::StateName;
 
 /// A refusal. Nothing was changed by the call that got it, except where the variant says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "refusal", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// A field of the request cannot be taken.
     #[error("{field}: {message}")]
@@ -81,7 +81,7 @@ pub enum Refusal {
 
 /// What is wrong with the store. Details that are not for callers are in the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "fault", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum StoreFault {
     /// It cannot be reached, or did not answer in time.
     #[error("the store cannot be reached; nothing was decided, try again")]

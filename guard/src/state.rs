@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 
 /// Where an operation stands; each state carries the facts it needs.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// An amendment is proposed and not approved yet.
     AwaitingApproval,

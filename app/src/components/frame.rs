@@ -8,6 +8,7 @@ use leptos_router::{
 };
 
 use super::{
+    awaited::Part,
     icon::{Icon, Picture},
     plain::Plain,
     theme::ThemeSwitch,
@@ -38,11 +39,14 @@ pub(crate) fn Frame() -> impl IntoView {
     let waiting = move || {
         Suspend::new(async move {
             let waiting = surroundings.await.ok().map(|surroundings| surroundings.waiting);
-            waiting.map(|waiting| view! { <Waits waiting /> })
+            waiting.map(|waiting| view! { <Waits waiting /> }).into_any()
         })
     };
-    let person =
-        move || Suspend::new(async move { surroundings.await.ok().map(|surroundings| view! { <Who surroundings /> }) });
+    let person = move || {
+        Suspend::new(
+            async move { surroundings.await.ok().map(|surroundings| view! { <Who surroundings /> }).into_any() },
+        )
+    };
 
     view! {
         <a class="skip" rel="external" href="#main">
@@ -72,7 +76,7 @@ pub(crate) fn Frame() -> impl IntoView {
                             <A href="/unknown">
                                 <Icon picture=Picture::Question />
                                 "Unknown"
-                                <Transition>{waiting}</Transition>
+                                <Part part=waiting />
                             </A>
                         </li>
                         <li>
@@ -83,7 +87,7 @@ pub(crate) fn Frame() -> impl IntoView {
                         </li>
                     </ul>
                 </nav>
-                <Transition>{person}</Transition>
+                <Part part=person />
             </header>
             <main id="main" tabindex="-1">
                 <Outlet />

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
 use crate::{
-    components::{entrance::Entrance, heading::Heading},
+    components::{awaited::Part, entrance::Entrance, heading::Heading},
     functions::read_entrance::is_first_start,
 };
 
@@ -21,20 +21,21 @@ pub(crate) fn LoginPage() -> impl IntoView {
     let first_start = Resource::new(|| (), |()| is_first_start());
     let nobody = move || {
         Suspend::new(async move {
-            first_start.await.unwrap_or(false).then(|| {
+            let first = first_start.await.unwrap_or(false).then(|| {
                 view! {
                     <p class="entrance-hint">
                         "There is nobody yet. Open the one-time link that "<code>"onceover serve"</code>
                         " printed when it started; it makes you the administrator."
                     </p>
                 }
-            })
+            });
+            first.into_any()
         })
     };
     view! {
         <Entrance>
             <Heading title="Sign in">"Sign in"</Heading>
-            <Suspense>{nobody}</Suspense>
+            <Part part=nobody />
             {refusal.map(|refusal| view! { <p class="banner is-refused" role="alert">{refusal}</p> })}
             <form method="post" action="/login">
                 <input type="hidden" name="next" value=next />

@@ -14,6 +14,7 @@ use leptos_router::hooks::use_params_map;
 use crate::{
     components::{
         age::{Age, AsOf, Moment},
+        awaited::Body,
         badge::Badge,
         banner::{DecidedBanner, Undecided},
         changes::ConflictCard,
@@ -62,7 +63,7 @@ pub(crate) fn OperationPage() -> impl IntoView {
     };
     view! {
         {told}
-        <Transition fallback=|| view! { <p class="loading">"Loading…"</p> }>{page}</Transition>
+        <Body body=page />
     }
     .into_any()
 }

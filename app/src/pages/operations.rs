@@ -7,6 +7,7 @@ use leptos_router::hooks::use_query_map;
 use crate::{
     components::{
         age::{AsOf, Moment},
+        awaited::{Body, Part},
         badge::Badge,
         fault::Fault,
         heading::Heading,
@@ -29,11 +30,12 @@ pub(crate) fn OperationsPage() -> impl IntoView {
     let search = Memo::new(move |_| query.with(Search::of));
     let list = Resource::new(move || search.get(), list_operations);
     let workflows = Resource::new(|| (), |()| list_workflows());
-    let as_of = move || Suspend::new(async move { list.await.ok().map(|list| view! { <AsOf at=list.as_of /> }) });
+    let as_of =
+        move || Suspend::new(async move { list.await.ok().map(|list| view! { <AsOf at=list.as_of /> }).into_any() });
     let form = move || {
         Suspend::new(async move {
             let workflows = workflows.await.unwrap_or_default();
-            view! { <SearchForm search workflows /> }
+            view! { <SearchForm search workflows /> }.into_any()
         })
     };
     let table = move || {
@@ -47,10 +49,10 @@ pub(crate) fn OperationsPage() -> impl IntoView {
     view! {
         <div class="page-head">
             <Heading title="Operations">"Operations"</Heading>
-            <Transition>{as_of}</Transition>
+            <Part part=as_of />
         </div>
-        <Suspense>{form}</Suspense>
-        <Transition fallback=|| view! { <p class="loading">"Loading…"</p> }>{table}</Transition>
+        <Part part=form />
+        <Body body=table />
     }
     .into_any()
 }

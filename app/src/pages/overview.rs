@@ -11,6 +11,7 @@ use leptos_router::hooks::use_query_map;
 use crate::{
     components::{
         age::{Age, AsOf},
+        awaited::Body,
         badge::Badge,
         chart::Chart,
         fault::Fault,
@@ -38,7 +39,7 @@ pub(crate) fn OverviewPage() -> impl IntoView {
             }
         })
     };
-    view! { <Transition fallback=|| view! { <p class="loading">"Loading…"</p> }>{page}</Transition> }.into_any()
+    view! { <Body body=page /> }.into_any()
 }
 
 #[component]

@@ -7,6 +7,7 @@ use leptos_router::hooks::use_query_map;
 use crate::{
     components::{
         age::AsOf,
+        awaited::Body,
         banner::{Done, Refused},
         destinations::DestinationCard,
         fault::Fault,
@@ -77,7 +78,7 @@ pub(crate) fn SettingsPage() -> impl IntoView {
             }
         })
     };
-    view! { <Transition fallback=|| view! { <p class="loading">"Loading…"</p> }>{page}</Transition> }.into_any()
+    view! { <Body body=page /> }.into_any()
 }
 
 #[component]

@@ -7,6 +7,7 @@ use leptos_router::hooks::use_query_map;
 use crate::{
     components::{
         age::{Age, AsOf},
+        awaited::Body,
         badge::Badge,
         banner::{DecidedBanner, Undecided},
         decision::DecisionForms,
@@ -50,7 +51,7 @@ pub(crate) fn UnknownPage() -> impl IntoView {
     };
     view! {
         {told}
-        <Transition fallback=|| view! { <p class="loading">"Loading…"</p> }>{page}</Transition>
+        <Body body=page />
     }
     .into_any()
 }
