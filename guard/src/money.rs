@@ -9,6 +9,9 @@ use crate::pointer::Pointer;
 /// A currency code has at most this many characters.
 pub const CURRENCY_CHARACTERS_MAX: usize = 12;
 
+/// The most that one operation adds to a sum of money, in ten-thousandths: a hundred trillion.
+pub const STAKE_MAX: i64 = 1_000_000_000_000_000_000;
+
 /// An amount in a currency. Amounts of different currencies are never added.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Money {
@@ -34,22 +37,19 @@ impl Money {
     }
 
     /// The money that a sum of ten-thousandths says, with two digits after the point or as many as it needs.
-    pub fn from_ten_thousandths(ten_thousandths: i64, currency: String) -> Self {
-        let mut amount = Decimal::new(ten_thousandths, 4).normalize();
+    pub fn from_ten_thousandths(ten_thousandths: i128, currency: String) -> Self {
+        let mut amount = Decimal::try_from_i128_with_scale(ten_thousandths, 4).unwrap_or(Decimal::MAX).normalize();
         if amount.scale() < 2 {
             amount.rescale(2);
         }
         Self { amount, currency }
     }
 
-    /// The amount in ten-thousandths, for orders and sums in a store; further digits are cut, and it stays inside
-    /// ±9 × 10^14 so that ten thousand of them can be added.
-    pub fn ten_thousandths(&self) -> i64 {
-        const BOUND: i64 = 900_000_000_000_000;
-        let scaled = self.amount.checked_mul(Decimal::from(10_000)).map(|scaled| scaled.trunc());
-        let bounded = scaled.and_then(|scaled| i64::try_from(scaled).ok());
-        let out_of_range = if self.amount.is_sign_negative() { -BOUND } else { BOUND };
-        bounded.unwrap_or(out_of_range).clamp(-BOUND, BOUND)
+    /// How much is at stake, in ten-thousandths, for orders and sums in a store. A credit note is as much at stake as an invoice, so
+    /// that the sign does not count and the two never cancel out. Further digits are cut; beyond [`STAKE_MAX`] it stays there.
+    pub fn stake(&self) -> i64 {
+        let scaled = self.amount.abs().checked_mul(Decimal::from(10_000)).map(|scaled| scaled.trunc());
+        scaled.and_then(|scaled| i64::try_from(scaled).ok()).map_or(STAKE_MAX, |stake| stake.min(STAKE_MAX))
     }
 }
 
@@ -71,14 +71,15 @@ mod tests {
     #[test]
     fn text_and_numbers_are_amounts() {
         assert_eq!(read(r#"{"amount":"1180.00","currency":"INR"}"#).unwrap().amount.to_string(), "1180.00");
-        assert_eq!(read(r#"{"amount":1.18e3,"currency":"INR"}"#).unwrap().ten_thousandths(), 11_800_000);
-        assert_eq!(read(r#"{"amount":-5.00005,"currency":"EUR"}"#).unwrap().ten_thousandths(), -50_000);
+        assert_eq!(read(r#"{"amount":1.18e3,"currency":"INR"}"#).unwrap().stake(), 11_800_000);
+        assert_eq!(read(r#"{"amount":-5.00005,"currency":"EUR"}"#).unwrap().stake(), 50_000);
     }
 
     #[test]
     fn sums_show_two_digits_or_as_many_as_they_need() {
         let text = |sum| Money::from_ten_thousandths(sum, "EUR".to_owned()).amount.to_string();
-        assert_eq!([11_800_000, -5_000, 1_205, 0].map(text), ["1180.00", "-0.50", "0.1205", "0.00"]);
+        assert_eq!([11_800_000, 5_000, 1_205, 0].map(text), ["1180.00", "0.50", "0.1205", "0.00"]);
+        assert_eq!(text(10_000 * i128::from(STAKE_MAX)), "1000000000000000000.00");
     }
 
     #[test]
@@ -97,7 +98,9 @@ mod tests {
 
     #[test]
     fn huge_amounts_stay_in_bounds() {
-        assert_eq!(read(r#"{"amount":9e27,"currency":"EUR"}"#).unwrap().ten_thousandths(), 900_000_000_000_000);
-        assert_eq!(read(r#"{"amount":-9e27,"currency":"EUR"}"#).unwrap().ten_thousandths(), -900_000_000_000_000);
+        let stake = |text: &str| read(text).unwrap().stake();
+        assert_eq!(stake(r#"{"amount":95000000000,"currency":"IDR"}"#), 950_000_000_000_000);
+        assert_eq!(stake(r#"{"amount":9e27,"currency":"EUR"}"#), STAKE_MAX);
+        assert_eq!(stake(r#"{"amount":-9e27,"currency":"EUR"}"#), STAKE_MAX);
     }
 }

@@ -58,7 +58,7 @@ pub struct Count {
     pub number: u64,
     /// The currency of `ten_thousandths`; empty where no money is known.
     pub currency: String,
-    /// The money of them all, in ten-thousandths of the currency.
+    /// What was at stake in them all, in ten-thousandths of the currency.
     pub ten_thousandths: i64,
 }
 
@@ -72,7 +72,7 @@ impl Count {
             hour: start_of_hour(at),
             number: 1,
             currency: money.map_or_else(String::new, |money| money.currency.clone()),
-            ten_thousandths: money.map_or(0, Money::ten_thousandths),
+            ten_thousandths: money.map_or(0, Money::stake),
         }
     }
 }

@@ -353,7 +353,7 @@ mod summary {
 
         fn done(self) -> Prevented {
             let sums = self.money.into_iter().filter(|(_, sum)| *sum != 0);
-            let money = sums.map(|(currency, sum)| Money::from_ten_thousandths(sum, currency));
+            let money = sums.map(|(currency, sum)| Money::from_ten_thousandths(sum.into(), currency));
             Prevented { number: self.number, money: money.collect() }
         }
     }

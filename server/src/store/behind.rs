@@ -24,7 +24,15 @@ const OPERATIONS_DUE: usize = 10_000;
 const OPERATIONS_WAITING_MAX: usize = 200_000;
 
 /// Sums of money stop here, in ten-thousandths, so that two of them can be added and compared in SQL.
-pub(super) const TEN_THOUSANDTHS_BOUND: i64 = 9_000_000_000_000_000_000;
+pub(super) const TEN_THOUSANDTHS_BOUND: i64 = 4 * guard::money::STAKE_MAX;
+
+/// What adds up to more than 64 bits is added up in two halves, of which this is the unit of the upper one.
+pub(super) const UPPER_HALF: i64 = 1_000_000_000;
+
+/// The sum of two halves.
+pub(super) fn whole(upper: i64, lower: i64) -> i128 {
+    i128::from(upper) * i128::from(UPPER_HALF) + i128::from(lower)
+}
 
 /// What a count is of.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -7,6 +7,7 @@ use guard::conflict::Conflict;
 use guard::decision::DecisionName;
 use guard::fingerprint::Fingerprint;
 use guard::id::ConflictId;
+use guard::money::STAKE_MAX;
 use guard::store::Delivery;
 use guard::summary::{Count, Counted, start_of_hour};
 use guard::token::Reach;
@@ -172,6 +173,6 @@ async fn sums_of_money_stop_at_a_bound(fresh: Fresh) {
     let counts = store.counts(&Reach::EVERYTHING, from, from + chrono::TimeDelta::hours(1)).await.unwrap();
     assert_eq!(counts.len(), 1);
     assert_eq!(counts[0].number, 3);
-    assert!(counts[0].ten_thousandths >= i64::MAX / 10 * 9, "{}", counts[0].ten_thousandths);
+    assert!(counts[0].ten_thousandths >= 4 * STAKE_MAX, "{}", counts[0].ten_thousandths);
     fresh.remove().await;
 }

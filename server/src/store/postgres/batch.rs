@@ -213,7 +213,7 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
          ), counted AS ( \
              INSERT INTO count (workflow, company, counted, hour, currency, slot, number, ten_thousandths) \
              SELECT workflow, company, counted, hour, currency, ${slot}::bigint, \
-                    sum(number)::bigint, sum(ten_thousandths)::bigint \
+                    sum(number)::bigint, greatest(least(sum(ten_thousandths), {bound}), -{bound})::bigint \
              FROM {counted} WHERE counted.operation = ANY (ARRAY(SELECT id FROM stored)) \
              GROUP BY hour, workflow, company, counted, currency ORDER BY hour, workflow, company, counted, currency \
              ON CONFLICT (hour, workflow, company, counted, currency, slot) DO UPDATE \

@@ -16,6 +16,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
 
+use crate::store::behind::{UPPER_HALF, whole};
 use crate::store::row::{OperationRow, Place};
 
 /// A page of operations as one statement; none where nothing can be on it.
@@ -178,16 +179,18 @@ struct AtRisk {
     number: i64,
     oldest_since: Option<i64>,
     currency: Option<String>,
-    sum: Option<i64>,
+    upper: Option<i64>,
+    lower: Option<i64>,
 }
 
 /// What waits for a person within reach.
 pub(super) async fn waiting(connection: &mut PgConnection, reach: &Reach) -> Result<Waiting, super::ReadError> {
     let bound = i64::from(UNCERTAIN_COUNTED_MAX);
-    let mut uncertain = QueryBuilder::new(
-        "SELECT count(*) AS number, min(state_since) AS oldest_since, currency, sum(ten_thousandths)::bigint AS sum FROM ( \
+    let mut uncertain = QueryBuilder::new(format!(
+        "SELECT count(*) AS number, min(state_since) AS oldest_since, currency, \
+         sum(ten_thousandths / {UPPER_HALF})::bigint AS upper, sum(ten_thousandths % {UPPER_HALF})::bigint AS lower FROM ( \
          SELECT state_since, currency, ten_thousandths FROM operation WHERE state IN ('unknown', 'disputed')",
-    );
+    ));
     push_reach(&mut uncertain, reach, "operation");
     uncertain.push(" ORDER BY state_since, id LIMIT ").push_bind(bound);
     uncertain.push(") AS uncertain GROUP BY currency ORDER BY currency COLLATE \"C\"");
@@ -209,8 +212,8 @@ pub(super) async fn waiting(connection: &mut PgConnection, reach: &Reach) -> Res
     for row in rows {
         number += row.number;
         oldest = oldest.into_iter().chain(row.oldest_since).min();
-        if let (Some(sum), Some(currency)) = (row.sum, row.currency) {
-            waiting.at_risk.push(guard::money::Money::from_ten_thousandths(sum, currency));
+        if let (Some(upper), Some(lower), Some(currency)) = (row.upper, row.lower, row.currency) {
+            waiting.at_risk.push(guard::money::Money::from_ten_thousandths(whole(upper, lower), currency));
         }
     }
     waiting.uncertain = place.number("state_since", number)?;

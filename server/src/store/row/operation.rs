@@ -148,7 +148,7 @@ impl From<&Operation> for OperationRow {
             begun_at: attempt.map(|attempt| attempt.begun_at.timestamp_millis()),
             amount: money.map(|money| money.amount.to_string()),
             currency: money.map(|money| money.currency.clone()),
-            ten_thousandths: money.map(Money::ten_thousandths),
+            ten_thousandths: money.map(Money::stake),
             superseded_by: superseded_by.map(|next| uuid(next.as_u128())),
             duplicates_prevented: column_number(*duplicates_prevented),
             open_conflicts: (*open_conflicts).into(),

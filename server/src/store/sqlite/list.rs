@@ -15,6 +15,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::fault;
+use crate::store::behind::{UPPER_HALF, whole};
 use crate::store::row::{OperationRow, json_text};
 
 /// So many companies, workflows or states are merged from an index; a wider reach is filtered from the list of all.
@@ -276,7 +277,7 @@ pub(super) fn waiting(connection: &Connection, reach: &Reach) -> Result<Waiting,
     let mut conditions = vec!["state IN ('unknown', 'disputed')".to_owned()];
     values.within(reach, &mut conditions);
     let sql = format!(
-        "SELECT currency, count(*), min(state_since), sum(ten_thousandths) FROM (\
+        "SELECT currency, count(*), min(state_since), sum(ten_thousandths / {UPPER_HALF}), sum(ten_thousandths % {UPPER_HALF}) FROM (\
          SELECT currency, state_since, ten_thousandths FROM operation INDEXED BY operation_uncertain \
          WHERE {} ORDER BY state_since, id LIMIT {limit}) GROUP BY currency ORDER BY currency",
         conditions.join(" AND ")
@@ -289,11 +290,12 @@ pub(super) fn waiting(connection: &Connection, reach: &Reach) -> Result<Waiting,
         let currency: Option<String> = row.get(0).map_err(failed)?;
         let number: u32 = row.get(1).map_err(failed)?;
         let since: i64 = row.get(2).map_err(failed)?;
-        let sum: Option<i64> = row.get(3).map_err(failed)?;
+        let upper: Option<i64> = row.get(3).map_err(failed)?;
+        let lower: Option<i64> = row.get(4).map_err(failed)?;
         waiting.uncertain += number;
         oldest = Some(oldest.map_or(since, |oldest| oldest.min(since)));
-        if let (Some(currency), Some(sum)) = (currency, sum) {
-            waiting.at_risk.push(Money::from_ten_thousandths(sum, currency));
+        if let (Some(currency), Some(upper), Some(lower)) = (currency, upper, lower) {
+            waiting.at_risk.push(Money::from_ten_thousandths(whole(upper, lower), currency));
         }
     }
     waiting.oldest_since = oldest.and_then(chrono::DateTime::from_timestamp_millis);
