@@ -181,9 +181,15 @@ pub trait Ledger: Send + Sync {
     /// The sequence and hash that the administration holds as those of its last entry.
     async fn administration(&self) -> Result<(u64, ChainHash), StoreFault>;
 
+    /// The payloads of these operations that are still kept, compact JSON, in no order. At most [`PAYLOADS_PER_READ_MAX`].
+    async fn payloads(&self, operations: &[OperationId]) -> Result<Vec<(OperationId, String)>, StoreFault>;
+
     /// The hash of each of these entries, in their order; none where the entry does not exist. At most [`HASHES_PER_READ_MAX`].
     async fn hashes(&self, entries: &[(ChainId, u64)]) -> Result<Vec<Option<ChainHash>>, StoreFault>;
 }
+
+/// [`Ledger::payloads`] is asked for at most this many at once: they may be of 256 KiB each.
+pub const PAYLOADS_PER_READ_MAX: usize = 50;
 
 /// [`Ledger::hashes`] is asked for at most this many entries at once.
 pub const HASHES_PER_READ_MAX: usize = 1_000;

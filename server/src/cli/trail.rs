@@ -30,11 +30,11 @@ impl Trail {
 
 async fn verify(common: &Common) -> Result<(), Failure> {
     let opened = Opened::existing(&common.settle(&common.configuration()?.server)?).await?;
-    let proven = proof::verify(opened.database.ledger.as_ref()).await;
+    let proven = proof::verify(opened.database.ledger.as_ref(), &opened.guard.catalogue()).await;
     let report = opened.close(proven.map_err(|broken| Failure(broken.to_string()))).await?;
     let mut text = format!(
-        "The trail is whole: {} entries, {} operations, {} seals.\n",
-        report.entries, report.operations, report.seals
+        "The trail is whole: {} entries, {} operations, {} payloads, {} seals.\n",
+        report.entries, report.operations, report.payloads, report.seals
     );
     if let Some((number, hash)) = report.last_seal {
         text.push_str(&format!(

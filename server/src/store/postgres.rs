@@ -556,6 +556,11 @@ impl Ledger for PostgresStore {
         self.administration_head().await
     }
 
+    async fn payloads(&self, operations: &[OperationId]) -> Result<Vec<(OperationId, String)>, StoreFault> {
+        let mut connection = self.connection().await?;
+        read(ledger::payloads(&mut connection, operations)).await
+    }
+
     async fn hashes(&self, entries: &[(ChainId, u64)]) -> Result<Vec<Option<ChainHash>>, StoreFault> {
         let mut connection = self.connection().await?;
         read(ledger::hashes(&mut connection, entries)).await

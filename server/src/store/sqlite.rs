@@ -404,6 +404,7 @@ mod tests {
     use guard::payload::Payload;
     use guard::refusal::Refusal;
     use guard::service::{BeginRequest, Definitions, Guard};
+    use guard::store::Registry;
     use guard::token::{Scope, Token};
     use guard::workflow::Workflow;
 
@@ -483,7 +484,7 @@ mod tests {
         for request in &refused {
             assert_eq!(unlimited.operation_by_key(&request.key).await, Ok(None));
         }
-        let proof = crate::trail::verify(&*store).await.unwrap();
+        let proof = crate::trail::verify(&*store, &Registry::catalogue(&*store).await.unwrap()).await.unwrap();
         assert_eq!(proof.operations, u64::try_from(granted.len()).unwrap());
 
         // There is room again: the same request is granted.

@@ -1,15 +1,18 @@
 //! Proves that the trail is whole, or names the first place where it is not.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
+use guard::fingerprint::Fingerprint;
 use guard::id::OperationId;
 use guard::json::Json;
 use guard::operation::Operation;
+use guard::payload::Payload;
 use guard::refusal::StoreFault;
 use guard::state::State;
+use guard::store::Catalogue;
 use guard::trail::{ChainHash, Entry, EntryKind};
 
-use super::{ChainId, HASHES_PER_READ_MAX, Ledger};
+use super::{ChainId, HASHES_PER_READ_MAX, Ledger, PAYLOADS_PER_READ_MAX};
 
 /// So many entries are held in memory at once.
 const ENTRIES_PER_READ: u32 = 1_000;
@@ -25,6 +28,8 @@ const SEALS_PER_READ: u32 = 4;
 pub struct Report {
     /// How many operations agree with their chains.
     pub operations: u64,
+    /// How many payloads have the fingerprint of their operation; those that were dropped are not counted.
+    pub payloads: u64,
     /// How many entries fit their hashes.
     pub entries: u64,
     /// How many seals fit theirs, and hold heads that are still there.
@@ -78,6 +83,18 @@ pub enum FirstBroken {
         /// What its entries tell.
         told: String,
     },
+    /// A payload is not the one that its operation was begun with.
+    #[error(
+        "the payload of operation {operation} was altered: its fingerprint is {measured}, and its entries tell {told}"
+    )]
+    PayloadAltered {
+        /// The operation.
+        operation: OperationId,
+        /// The fingerprint of what is stored, or what is wrong with it.
+        measured: String,
+        /// The fingerprint that it was begun with.
+        told: Fingerprint,
+    },
     /// The administration holds another head than its entries have.
     #[error("the administration was altered: its head is {held}, and its entries end in {told}")]
     AdministrationAltered {
@@ -123,13 +140,14 @@ pub enum FirstBroken {
     Unreadable(#[from] StoreFault),
 }
 
-/// Walks every chain and every seal, in pages. The store may be in use meanwhile.
+/// Walks every chain with its payload and every seal, in pages. The store may be in use meanwhile. The catalogue says which places
+/// each fingerprint leaves out.
 ///
 /// # Errors
 /// The first place where it is broken.
-pub async fn verify(ledger: &dyn Ledger) -> Result<Report, FirstBroken> {
+pub async fn verify(ledger: &dyn Ledger, catalogue: &Catalogue) -> Result<Report, FirstBroken> {
     let mut report = Report::default();
-    verify_chains(ledger, &mut report).await?;
+    verify_chains(ledger, catalogue, &mut report).await?;
     verify_seals(ledger, &mut report).await?;
     Ok(report)
 }
@@ -315,19 +333,27 @@ impl Operations<'_> {
     }
 }
 
-async fn verify_chains(ledger: &dyn Ledger, report: &mut Report) -> Result<(), FirstBroken> {
+async fn verify_chains(ledger: &dyn Ledger, catalogue: &Catalogue, report: &mut Report) -> Result<(), FirstBroken> {
     let mut entries = Entries { ledger, page: VecDeque::new(), behind: (ChainId::ADMINISTRATION, 0) };
     let mut operations = Operations { ledger, page: VecDeque::new(), behind: OperationId::from_u128(0) };
     let told = entries.follow(ChainId::ADMINISTRATION, report).await?;
     verify_administration(ledger, told, report).await?;
+    let mut with_payloads = Vec::with_capacity(PAYLOADS_PER_READ_MAX);
     loop {
         let chain = entries.next_chain().await?;
         let operation = operations.next_id().await?.map(ChainId::from);
-        let Some(id) = chain.into_iter().chain(operation).min() else { return Ok(()) };
+        let Some(id) = chain.into_iter().chain(operation).min() else {
+            return verify_payloads(ledger, catalogue, &with_payloads, report).await;
+        };
         let told = if chain == Some(id) { entries.follow(id, report).await? } else { Told::NOTHING };
         let held = if operation == Some(id) { operations.take() } else { None };
+        with_payloads.extend(held.clone());
         verify_operation(ledger, id, told, held, report).await?;
         report.operations += 1;
+        if with_payloads.len() >= PAYLOADS_PER_READ_MAX {
+            verify_payloads(ledger, catalogue, &with_payloads, report).await?;
+            with_payloads.clear();
+        }
     }
 }
 
@@ -355,6 +381,33 @@ async fn verify_operation(
     }
     told.read_on(ledger, chain, now.version, report).await?;
     told.check(&now)
+}
+
+/// Measures the payloads of operations again. A payload never changes, so that it does not matter when it is read.
+async fn verify_payloads(
+    ledger: &dyn Ledger,
+    catalogue: &Catalogue,
+    operations: &[Operation],
+    report: &mut Report,
+) -> Result<(), FirstBroken> {
+    let ids: Vec<OperationId> = operations.iter().map(|operation| operation.id).collect();
+    let mut payloads: HashMap<OperationId, String> = ledger.payloads(&ids).await?.into_iter().collect();
+    for operation in operations {
+        let version = (operation.key.workflow.as_str().to_owned(), operation.policy_version);
+        // One that was dropped by retention cannot be measured; nor can one whose rules this server has not read yet.
+        let (Some(payload), Some(volatile)) = (payloads.remove(&operation.id), catalogue.volatile.get(&version)) else {
+            continue;
+        };
+        let measured = Payload::parse(payload.as_bytes()).map(|payload| Fingerprint::of(&payload, volatile));
+        if measured.as_ref().is_ok_and(|measured| *measured == operation.fingerprint) {
+            report.payloads += 1;
+            continue;
+        }
+        let measured = measured.map_or_else(|error| error.to_string(), |measured| measured.to_string());
+        let (operation, told) = (operation.id, operation.fingerprint);
+        return Err(FirstBroken::PayloadAltered { operation, measured, told });
+    }
+    Ok(())
 }
 
 async fn verify_administration(ledger: &dyn Ledger, mut told: Told, report: &mut Report) -> Result<(), FirstBroken> {

@@ -177,7 +177,7 @@ async fn a_backup_is_a_database() {
     assert!(fresh.database.backup(&copy).await.is_err(), "it is never overwritten");
     let restored = Database::open(&format!("sqlite://{}", copy.display()), Arc::new(OsEntropy)).await.unwrap();
     assert_eq!(restored.store.operation(operation.id).await, Ok(Some(operation)));
-    server::trail::verify(&*restored.ledger).await.unwrap();
+    server::trail::verify(&*restored.ledger, &restored.registry.catalogue().await.unwrap()).await.unwrap();
     restored.close().await;
     fresh.remove().await;
 }

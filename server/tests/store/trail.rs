@@ -3,21 +3,25 @@
 use chrono::TimeDelta;
 use guard::actor::Actor;
 use guard::clock::Entropy as _;
+use guard::fingerprint::Fingerprint;
 use guard::id::{OperationId, PersonId};
 use guard::operation::Operation;
+use guard::payload::Payload;
 use guard::person::{Person, Role};
 use guard::refusal::StoreFault;
-use guard::store::{Act, Administered};
+use guard::store::{Act, Administered, VersionedWorkflow};
 use guard::token::Reach;
 use guard::trail::{Entry, EntryKind};
+use guard::workflow::Workflow;
 use server::clock::OsEntropy;
-use server::trail::{ChainId, FirstBroken, Sealed, seal, verify};
+use server::trail::{ChainId, FirstBroken, Report, Sealed, seal, verify};
 
 use crate::support::{Fresh, begun_as, confirmation, key, now, object, on_both, uncertainty};
 
 on_both!(
     a_trail_in_use_is_whole,
     an_altered_detail_is_found,
+    an_altered_payload_is_found,
     an_altered_moment_or_actor_is_found,
     a_deleted_entry_is_found,
     a_deleted_operation_is_found,
@@ -52,14 +56,19 @@ async fn sealed(fresh: &Fresh) -> Operation {
     let act = Act::AddPerson { person, password_hash: "$argon2id$".to_owned(), only_first: true };
     assert_eq!(registry.administer(vec![(act, entry)]).await, Ok(Administered::Done));
     assert_eq!(seal(&*fresh.database.ledger, now() + TimeDelta::seconds(30)).await, Ok(Sealed::Made(1)));
-    let report = verify(&*fresh.database.ledger).await.unwrap();
+    let report = proven(fresh).await.unwrap();
     assert_eq!((report.operations, report.entries, report.seals), (3, 7, 1));
     operations.sort_by_key(|operation| operation.id);
     operations.swap_remove(1)
 }
 
+async fn proven(fresh: &Fresh) -> Result<Report, FirstBroken> {
+    let catalogue = fresh.database.registry.catalogue().await.unwrap();
+    verify(&*fresh.database.ledger, &catalogue).await
+}
+
 async fn broken(fresh: &Fresh) -> FirstBroken {
-    verify(&*fresh.database.ledger).await.unwrap_err()
+    proven(fresh).await.unwrap_err()
 }
 
 async fn touch_one(fresh: &Fresh, sql: &str) {
@@ -68,7 +77,7 @@ async fn touch_one(fresh: &Fresh, sql: &str) {
 
 async fn a_trail_in_use_is_whole(fresh: Fresh) {
     let ledger = &fresh.database.ledger;
-    assert_eq!(verify(&**ledger).await.unwrap().entries, 0, "an empty one is whole");
+    assert_eq!(proven(&fresh).await.unwrap().entries, 0, "an empty one is whole");
     assert_eq!(seal(&**ledger, now()).await, Ok(Sealed::NothingNew));
     let database = fresh.database.clone();
     let writing = tokio::spawn(async move {
@@ -84,14 +93,14 @@ async fn a_trail_in_use_is_whole(fresh: Fresh) {
     });
     let mut proofs = 0;
     while !writing.is_finished() {
-        verify(&**ledger).await.unwrap();
+        proven(&fresh).await.unwrap();
         seal(&**ledger, now() + TimeDelta::seconds(10)).await.unwrap();
         proofs += 1;
     }
     writing.await.unwrap();
     assert!(proofs > 1);
     seal(&**ledger, now() + TimeDelta::seconds(30)).await.unwrap();
-    let report = verify(&**ledger).await.unwrap();
+    let report = proven(&fresh).await.unwrap();
     assert_eq!((report.operations, report.entries), (300, 900));
     let last = ledger.last_seal().await.unwrap().unwrap();
     assert_eq!(report.last_seal, Some((last.number, last.hash)));
@@ -116,6 +125,30 @@ async fn an_altered_detail_is_found(fresh: Fresh) {
     fresh.remove().await;
 }
 
+async fn an_altered_payload_is_found(fresh: Fresh) {
+    let operation = sealed(&fresh).await;
+    let registry = &fresh.database.registry;
+    let head = registry.administration_head().await.unwrap();
+    let workflow = VersionedWorkflow {
+        version: operation.policy_version,
+        workflow: Workflow::named(operation.key.workflow.clone()),
+        is_retired: false,
+    };
+    let entry = Entry::following(head, now(), Actor::CommandLine, EntryKind::WorkflowApplied, object(&[]));
+    let act = Act::PutWorkflow(Box::new(workflow));
+    assert_eq!(registry.administer(vec![(act, entry)]).await, Ok(Administered::Done));
+    assert_eq!(proven(&fresh).await.unwrap().payloads, 3);
+
+    let id = fresh.id(operation.id.as_u128());
+    touch_one(&fresh, &format!("UPDATE body SET content = '{{\"total\":\"999.00\"}}' WHERE operation = {id}")).await;
+    let measured = Fingerprint::of(&Payload::parse(br#"{"total":"999.00"}"#).unwrap(), &[]).to_string();
+    let found = FirstBroken::PayloadAltered { operation: operation.id, measured, told: operation.fingerprint };
+    assert_eq!(broken(&fresh).await, found);
+    touch_one(&fresh, &format!("DELETE FROM body WHERE operation = {id}")).await;
+    assert_eq!(proven(&fresh).await.unwrap().payloads, 2, "one that was dropped cannot be measured");
+    fresh.remove().await;
+}
+
 async fn an_altered_moment_or_actor_is_found(fresh: Fresh) {
     let operation = sealed(&fresh).await;
     let id = fresh.id(operation.id.as_u128());
@@ -123,7 +156,7 @@ async fn an_altered_moment_or_actor_is_found(fresh: Fresh) {
     touch_one(&fresh, &format!("UPDATE entry SET at = at + 1 WHERE chain = {id} AND sequence = 1")).await;
     assert_eq!(broken(&fresh).await, found);
     touch_one(&fresh, &format!("UPDATE entry SET at = at - 1 WHERE chain = {id} AND sequence = 1")).await;
-    verify(&*fresh.database.ledger).await.unwrap();
+    proven(&fresh).await.unwrap();
     touch_one(&fresh, &format!("UPDATE entry SET actor = 'token:else' WHERE chain = {id} AND sequence = 1")).await;
     assert_eq!(broken(&fresh).await, found);
     fresh.remove().await;
@@ -178,7 +211,7 @@ async fn an_altered_operation_is_found(fresh: Fresh) {
         touch_one(&fresh, &format!("UPDATE operation SET {altered} WHERE id = {id}")).await;
         assert_eq!(column_of(broken(&fresh).await), column);
         touch_one(&fresh, &format!("UPDATE operation SET {before}, lease_token = '{token}' WHERE id = {id}")).await;
-        verify(&*fresh.database.ledger).await.unwrap();
+        proven(&fresh).await.unwrap();
     }
     // With a hash that fits: the row alone looks right.
     for (document, is_whole) in [("899", false), (operation.key.document.as_str(), true)] {
@@ -186,7 +219,7 @@ async fn an_altered_operation_is_found(fresh: Fresh) {
         let moved = format!("UPDATE operation SET document = '{document}', key_hash = {hash} WHERE id = {id}");
         touch_one(&fresh, &moved).await;
         if is_whole {
-            verify(&*fresh.database.ledger).await.unwrap();
+            proven(&fresh).await.unwrap();
         } else {
             assert_eq!(column_of(broken(&fresh).await), "key");
         }
@@ -241,7 +274,7 @@ async fn an_altered_or_deleted_seal_is_found(fresh: Fresh) {
     touch_one(&fresh, "UPDATE seal SET until = until + 1 WHERE number = 2").await;
     assert_eq!(broken(&fresh).await, FirstBroken::SealAltered { number: 2 });
     touch_one(&fresh, "UPDATE seal SET until = until - 1 WHERE number = 2").await;
-    verify(&*fresh.database.ledger).await.unwrap();
+    proven(&fresh).await.unwrap();
     touch_one(&fresh, "UPDATE seal SET heads = (SELECT heads FROM seal WHERE number = 3) WHERE number = 2").await;
     assert_eq!(broken(&fresh).await, FirstBroken::SealAltered { number: 2 });
     touch_one(&fresh, "DELETE FROM seal WHERE number = 2").await;

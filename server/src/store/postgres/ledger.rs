@@ -122,6 +122,20 @@ pub(super) async fn administration(connection: &mut PgConnection) -> Result<(u64
     Ok((place.number("sequence", sequence)?, ChainHash::from_bytes(place.bytes("head", &head)?)))
 }
 
+/// The payloads of these operations that are still kept.
+pub(super) async fn payloads(
+    connection: &mut PgConnection,
+    operations: &[OperationId],
+) -> Result<Vec<(OperationId, String)>, ReadError> {
+    let ids: Vec<Uuid> = operations.iter().map(|operation| Uuid::from_u128(operation.as_u128())).collect();
+    let rows: Vec<(Uuid, String)> =
+        sqlx::query_as("SELECT operation, content FROM body WHERE operation = ANY($1) AND kind = 'payload'")
+            .bind(ids)
+            .fetch_all(connection)
+            .await?;
+    Ok(rows.into_iter().map(|(operation, content)| (OperationId::from_u128(operation.as_u128()), content)).collect())
+}
+
 /// The hash of each of these entries.
 pub(super) async fn hashes(
     connection: &mut PgConnection,

@@ -103,6 +103,19 @@ fn hashes(connection: &Connection, entries: &[(ChainId, u64)]) -> Result<Vec<Opt
     Ok(found)
 }
 
+fn payloads(connection: &Connection, operations: &[OperationId]) -> Result<Vec<(OperationId, String)>, StoreFault> {
+    let failed = |error: rusqlite::Error| fault::of(&error, "body", &"?");
+    let mut statement = connection
+        .prepare_cached("SELECT content FROM body WHERE operation = ?1 AND kind = 'payload'")
+        .map_err(failed)?;
+    let mut found = Vec::with_capacity(operations.len());
+    for operation in operations {
+        let content = statement.query_row(params![key(*operation)], |row| row.get(0)).optional().map_err(failed)?;
+        found.extend(content.map(|content| (*operation, content)));
+    }
+    Ok(found)
+}
+
 #[async_trait]
 impl Ledger for SqliteStore {
     async fn last_seal(&self) -> Result<Option<Seal>, StoreFault> {
@@ -156,6 +169,11 @@ impl Ledger for SqliteStore {
 
     async fn administration(&self) -> Result<(u64, ChainHash), StoreFault> {
         self.read_here(head)
+    }
+
+    async fn payloads(&self, operations: &[OperationId]) -> Result<Vec<(OperationId, String)>, StoreFault> {
+        let operations = operations.to_vec();
+        self.read(move |connection| payloads(connection, &operations)).await
     }
 
     async fn hashes(&self, entries: &[(ChainId, u64)]) -> Result<Vec<Option<ChainHash>>, StoreFault> {
