@@ -12,7 +12,7 @@ use guard::token::{Scope, Token};
 
 use crate::observe::RequestId;
 use crate::problem::{Code, Problem};
-use crate::state::Server;
+use crate::state::{Server, burst};
 
 /// Somebody with a valid token.
 pub struct Caller {
@@ -42,7 +42,7 @@ impl Caller {
         Ok(caller)
     }
 
-    /// Counts `requests` against the token's rate.
+    /// Counts `requests` against the token's rate, at most a whole burst.
     ///
     /// # Errors
     /// The token asks too often.
@@ -52,7 +52,9 @@ impl Caller {
             let detail = format!("this token may ask {rate} times a second");
             Problem::new(Code::RateLimited, detail).retry_after(seconds)
         };
-        match server.rates.check_key_n(&self.token.id, requests) {
+        // A batch above what a burst may use costs what is left of one after its own request: more would be refused for ever.
+        let most = NonZeroU32::new(burst(rate).get() - 1).unwrap_or(NonZeroU32::MIN);
+        match server.rates.check_key_n(&self.token.id, requests.min(most)) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(until)) => Err(refused(until.wait_time_from(DefaultClock::default().now()).as_secs() + 1)),
             Err(_more_than_a_burst) => Err(refused(1)),

@@ -3,10 +3,12 @@
 use app::{App, shell};
 use axum::{
     Router,
+    extract::Request,
     http::{
-        HeaderValue,
+        HeaderValue, Uri,
         header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY},
     },
+    middleware::map_request,
 };
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list, render_app_async_with_context};
@@ -28,6 +30,21 @@ pub fn routes() -> Router {
         // Where there is no page, the desk says so.
         .fallback(render_app_async_with_context(prepare, document))
         .with_state(options)
+        .layer(map_request(forget_told_errors))
+}
+
+/// Leptos reads from a page's address what a form is said to have been answered, and shows it: any link could put words into the
+/// desk's mouth. Our forms tell through the session (`app::context::Flash`), so that nothing of it is needed.
+async fn forget_told_errors(mut request: Request) -> Request {
+    const TOLD: [&str; 2] = ["__path", "__err"];
+    let uri = request.uri();
+    let Some(query) = uri.query() else { return request };
+    let is_told = |pair: &&str| url::form_urlencoded::parse(pair.as_bytes()).any(|(name, _)| TOLD.contains(&&*name));
+    let kept: Vec<&str> = query.split('&').filter(|pair| !is_told(pair)).collect();
+    if let Ok(forgotten) = format!("{}?{}", uri.path(), kept.join("&")).parse::<Uri>() {
+        *request.uri_mut() = forgotten;
+    }
+    request
 }
 
 /// Prepares each page and each server function: who visits, and the headers of the answer.

@@ -31,6 +31,11 @@ pub const REQUESTS_PER_SECOND_DEFAULT: NonZeroU32 = NonZeroU32::MIN.saturating_a
 /// A burst may use this many seconds of the rate at once.
 const BURST_SECONDS: u32 = 2;
 
+/// How many requests of a token may come at once at this rate per second.
+pub(crate) fn burst(rate: NonZeroU32) -> NonZeroU32 {
+    rate.saturating_mul(NonZeroU32::MIN.saturating_add(BURST_SECONDS - 1))
+}
+
 /// What the operator of a server decides.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -110,7 +115,6 @@ impl Server {
     /// background, until the last clone is gone.
     pub fn new(guard: Guard, database: Database, entropy: Arc<dyn Entropy>, settings: Settings) -> Self {
         let rate = settings.requests_per_second;
-        let burst = rate.saturating_mul(NonZeroU32::MIN.saturating_add(BURST_SECONDS - 1));
         let wakes = Wakes::over(&database.changes);
         let shared = Shared {
             guard,
@@ -120,7 +124,7 @@ impl Server {
             draining: CancellationToken::new(),
             destinations: Destinations::default(),
             tokens: Tokens::default(),
-            rates: RateLimiter::keyed(Quota::per_second(rate).allow_burst(burst)),
+            rates: RateLimiter::keyed(Quota::per_second(rate).allow_burst(burst(rate))),
             wakes,
             latency: Latency::default(),
             totals: Totals::default(),

@@ -587,3 +587,28 @@ async fn the_database_lets_nobody_in_who_reads_it() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_link_puts_no_words_into_the_desks_mouth() {
+    on_each_database(async |scratch: &Scratch| {
+        let desk = scratch.desk().await;
+        desk.with_person(ADA, Role::Admin).await;
+        let mut ada = desk.signed_in(ADA).await;
+        let refusals = [
+            r#"{"refused":{"forbidden":{"reason":"CALL 555"}}}"#,
+            r#"{"refused":{"refusal":"forbidden","reason":"CALL 555"}}"#,
+        ];
+        for told in refusals.map(|refusal| base64::engine::general_purpose::URL_SAFE.encode(refusal)) {
+            for name in ["__err", "%5F_err"] {
+                for path in ["add_person", "create_token", "revoke_token"] {
+                    let page = ada.open(&format!("/settings?__path=%2Ffn%2F{path}&{name}={told}")).await;
+                    assert_eq!(page.status.as_u16(), 200);
+                    assert!(page.body.contains("People") && !page.body.contains("555"), "{path}: {}", page.body);
+                }
+            }
+        }
+        let page = ada.open("/operations?__path=x&document=812&__err=y").await;
+        assert!(page.body.contains(r#"value="812""#), "what else the address says is kept: {}", page.body);
+    })
+    .await;
+}
