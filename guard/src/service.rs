@@ -119,7 +119,10 @@ impl Guard {
     }
 
     /// The workflow, for a token that may write in it.
-    async fn workflow_for(&self, token: &Token, name: &str) -> Result<Arc<VersionedWorkflow>, Refusal> {
+    ///
+    /// # Errors
+    /// The token does not reach it, there is none, the store's fault.
+    pub async fn workflow_for(&self, token: &Token, name: &str) -> Result<Arc<VersionedWorkflow>, Refusal> {
         if !token.reach.workflow(name) {
             return Err(Refusal::Forbidden { reason: format!("this token does not reach the workflow {name:?}") });
         }

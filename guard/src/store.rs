@@ -143,6 +143,9 @@ pub trait Store: Send + Sync {
     /// The payload of an operation, compact JSON; none when it was dropped.
     async fn payload(&self, operation: OperationId) -> Result<Option<String>, StoreFault>;
 
+    /// The destination's response that is kept of an operation, compact JSON; none where there is none, or it was dropped.
+    async fn response(&self, operation: OperationId) -> Result<Option<String>, StoreFault>;
+
     /// The conflict of an operation with this fingerprint.
     async fn conflict(
         &self,

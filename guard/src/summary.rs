@@ -15,6 +15,8 @@ pub const UNCERTAIN_COUNTED_MAX: u32 = 10_000;
 pub enum Counted {
     /// A begin that got this decision.
     Decision(DecisionName),
+    /// A request through the proxy that was answered from what the destination had answered before.
+    ProxyReplay,
     /// An operation that came into this state.
     Entered(StateName),
     /// A lookup at the destination that showed this.
@@ -26,8 +28,35 @@ impl Counted {
     pub fn to_text(self) -> String {
         match self {
             Self::Decision(name) => format!("decision:{}", name.as_str()),
+            Self::ProxyReplay => "proxy:replay".to_owned(),
             Self::Entered(name) => format!("entered:{}", name.as_str()),
             Self::LookedUp(answer) => format!("looked_up:{}", answer.as_str()),
+        }
+    }
+
+    /// The decision that is counted, where one is.
+    pub const fn decision(self) -> Option<DecisionName> {
+        match self {
+            Self::Decision(name) => Some(name),
+            Self::ProxyReplay => Some(DecisionName::Replay),
+            Self::Entered(_) | Self::LookedUp(_) => None,
+        }
+    }
+
+    /// What people and Prometheus call the decision that is counted: `replay` and `proxy_replay` are counted apart.
+    pub const fn decision_label(self) -> Option<&'static str> {
+        match self {
+            Self::Decision(name) => Some(name.as_str()),
+            Self::ProxyReplay => Some("proxy_replay"),
+            Self::Entered(_) | Self::LookedUp(_) => None,
+        }
+    }
+
+    /// Whether it kept a repetition from doing the same again.
+    pub const fn prevents_duplicate(self) -> bool {
+        match self.decision() {
+            Some(name) => name.prevents_duplicate(),
+            None => false,
         }
     }
 
@@ -36,6 +65,7 @@ impl Counted {
         let (of, name) = text.split_once(':')?;
         match of {
             "decision" => DecisionName::parse(name).map(Self::Decision),
+            "proxy" => (name == "replay").then_some(Self::ProxyReplay),
             "entered" => StateName::parse(name).map(Self::Entered),
             "looked_up" => Answer::parse(name).map(Self::LookedUp),
             _ => None,
@@ -121,7 +151,8 @@ mod tests {
     fn every_kind_survives_its_text() {
         let decisions = DecisionName::ALL.into_iter().map(Counted::Decision);
         let states = StateName::ALL.into_iter().map(Counted::Entered);
-        for counted in decisions.chain(states).chain(Answer::all().map(Counted::LookedUp)) {
+        for counted in decisions.chain([Counted::ProxyReplay]).chain(states).chain(Answer::all().map(Counted::LookedUp))
+        {
             assert_eq!(Counted::parse(&counted.to_text()), Some(counted));
         }
     }

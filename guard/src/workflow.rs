@@ -57,12 +57,72 @@ pub struct Workflow {
     /// What must agree between a payload and the destination's record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key_fields: Vec<KeyField>,
+    /// Where the parts of a key stand for callers of the proxy that do not send them as headers.
+    #[serde(default, skip_serializing_if = "KeyPlaces::is_empty")]
+    pub key: KeyPlaces,
     /// What may be forgotten, and when.
     #[serde(default)]
     pub retention: Retention,
     /// What may be amended, and how.
     #[serde(default)]
     pub amendment: AmendmentRules,
+}
+
+/// Where the parts of a key stand for callers of the proxy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyPlaces {
+    /// The company.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub company: Option<KeyPlace>,
+    /// The system that the document comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_system: Option<KeyPlace>,
+    /// The document's number. A text here would make every request the same document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<Pointer>,
+    /// What is done with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<KeyPlace>,
+    /// Which version of the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Pointer>,
+}
+
+impl KeyPlaces {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Where a part of a key stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// In the body, at this place. Written with its slash: `/customer/company`.
+    Body(Pointer),
+    /// Here: always this text, which starts with no slash.
+    Text(KeyPart),
+}
+
+impl serde::Serialize for KeyPlace {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Body(pointer) => pointer.serialize(serializer),
+            Self::Text(part) => part.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for KeyPlace {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let wrong = |message: String| serde::de::Error::custom(format_args!("{text:?}: {message}"));
+        if text.starts_with('/') {
+            return text.parse().map(Self::Body).map_err(|error: crate::pointer::NotAPointer| wrong(error.to_string()));
+        }
+        KeyPart::new(&text).map(Self::Text).map_err(|error| wrong(error.to_string()))
+    }
 }
 
 /// A field that must agree between a payload and the destination's record.
@@ -180,6 +240,7 @@ impl Workflow {
             amount: None,
             currency: None,
             key_fields: Vec::new(),
+            key: KeyPlaces::default(),
             retention: Retention::default(),
             amendment: AmendmentRules::default(),
         }
@@ -226,6 +287,12 @@ impl Workflow {
         }
         if self.key_fields.iter().any(|field| volatile_covers(&field.payload)) {
             return fault("volatile", "covers a key field: a changed key field would pass as a repetition");
+        }
+        let places = [("key.document", &self.key.document), ("key.revision", &self.key.revision)];
+        for (key, place) in places {
+            if place.as_ref().is_some_and(|place| place.tokens().is_empty()) {
+                return fault(key, "names the whole body (\"\"); name a place in it, for example \"/number\"");
+            }
         }
         let sentences = [("title", &self.title), ("description", &self.description)];
         for (key, sentence) in sentences {

@@ -45,8 +45,16 @@ impl FromRequest<Server> for JsonBody {
 /// # Errors
 /// Another media type, more than `bytes_max`, a body that breaks off or takes too long.
 pub async fn read(request: Request, bytes_max: usize) -> Result<Bytes, Problem> {
+    check_media_type(request.headers())?;
+    read_bytes(request, bytes_max).await
+}
+
+/// Reads the body of a request, whatever it is.
+///
+/// # Errors
+/// More than `bytes_max`, a body that breaks off or takes too long.
+pub async fn read_bytes(request: Request, bytes_max: usize) -> Result<Bytes, Problem> {
     let headers = request.headers();
-    check_media_type(headers)?;
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     let asks_first = headers.contains_key(EXPECT);
     let body = request.into_body();
@@ -88,9 +96,18 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
         let named = if declared.is_empty() { "nothing" } else { "something else" };
         return unsupported(format!("the request declares {named} as its Content-Type; send application/json"));
     }
+    check_coding(headers)
+}
+
+/// Refuses a body that is coded: what is in it could not be told.
+///
+/// # Errors
+/// It has a coding.
+pub fn check_coding(headers: &HeaderMap) -> Result<(), Problem> {
     let coded = |coding: &HeaderValue| !coding.as_bytes().eq_ignore_ascii_case(b"identity");
     if headers.get(CONTENT_ENCODING).is_some_and(coded) {
-        return unsupported("the body has a Content-Encoding; send it without one".to_owned());
+        let detail = "the body has a Content-Encoding; send it without one";
+        return Err(Problem::new(Code::UnsupportedMediaType, detail));
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ use look::{Look, Reader};
 use secret::HeaderFault;
 use template::Values;
 
-pub use look::{PAGE_BYTES_MAX, PAGES_MAX};
+pub use look::{PAGE_BYTES_MAX, PAGES_MAX, among};
 
 /// The answer to a creation is read up to this many bytes.
 pub const CREATED_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -64,9 +64,9 @@ impl Prepared {
     }
 }
 
-/// What is created at a destination.
+/// A request to a destination.
 #[derive(Clone, Debug)]
-pub struct Creation {
+pub struct Outgoing {
     /// The method.
     pub method: Method,
     /// The path below the base address, with its query.
@@ -77,7 +77,7 @@ pub struct Creation {
     pub body: Bytes,
 }
 
-/// What became of a request that creates.
+/// What became of a request.
 #[derive(Debug)]
 pub enum Sent {
     /// An answer came.
@@ -168,22 +168,22 @@ impl Destinations {
         }
     }
 
-    /// Sends once what creates a record.
-    pub async fn create(&self, destination: &Destination, creation: Creation) -> Sent {
+    /// Sends a request once: what creates a record, above all.
+    pub async fn send(&self, destination: &Destination, outgoing: Outgoing) -> Sent {
         let prepared = match self.prepared(destination) {
             Ok(prepared) => prepared,
             Err(reason) => return Sent::NotSent { reason },
         };
-        let url = match prepared.url(&creation.path) {
+        let url = match prepared.url(&outgoing.path) {
             Ok(url) => url,
             Err(reason) => return Sent::NotSent { reason },
         };
-        let request = Request::builder().method(creation.method).uri(url.as_str()).body(Full::new(creation.body));
+        let request = Request::builder().method(outgoing.method).uri(url.as_str()).body(Full::new(outgoing.body));
         let mut request = match request {
             Ok(request) => request,
             Err(error) => return Sent::NotSent { reason: format!("the address cannot be asked: {error}") },
         };
-        *request.headers_mut() = creation.headers;
+        *request.headers_mut() = outgoing.headers;
         request.headers_mut().extend(prepared.headers.clone());
         let time = Duration::from_secs(destination.timeout_seconds.into());
         match send(&prepared.client, request, time, CREATED_BYTES_MAX).await {

@@ -17,6 +17,7 @@ pub mod log;
 pub mod metrics;
 pub mod observe;
 pub mod problem;
+pub mod proxy;
 pub mod recovery;
 pub mod router;
 pub mod sandbox;

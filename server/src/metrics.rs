@@ -85,9 +85,9 @@ fn write_build(text: &mut String) {
 fn write_totals(text: &mut String, sums: &Sums) {
     head(text, "onceover_decisions_total", "counter", "Begins by the decision they got.");
     for ((workflow, company, counted), number) in sums {
-        if let Counted::Decision(decision) = counted {
+        if let Some(decision) = counted.decision_label() {
             let labels = labels(workflow, company);
-            let _ = writeln!(text, "onceover_decisions_total{{{labels},decision=\"{}\"}} {number}", decision.as_str());
+            let _ = writeln!(text, "onceover_decisions_total{{{labels},decision=\"{decision}\"}} {number}");
         }
     }
     head(text, "onceover_states_entered_total", "counter", "Operations by the state they came into.");
@@ -106,9 +106,9 @@ fn write_totals(text: &mut String, sums: &Sums) {
     }
     let mut prevented: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for ((workflow, company, counted), number) in sums {
-        if let Counted::Decision(decision) = counted {
+        if counted.decision().is_some() {
             let sum = prevented.entry((workflow, company)).or_default();
-            *sum += if decision.prevents_duplicate() { *number } else { 0 };
+            *sum += if counted.prevents_duplicate() { *number } else { 0 };
         }
     }
     head(

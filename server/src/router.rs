@@ -11,7 +11,7 @@ use crate::observe::observe;
 use crate::problem::{Code, Problem, explain};
 use crate::session::{Gate, harden};
 use crate::state::Server;
-use crate::{desk, health, metrics, site};
+use crate::{desk, health, metrics, proxy, site};
 
 /// Every path that this server answers; the desk's lie behind the gate.
 pub fn router(server: Server, gate: &Gate) -> Router {
@@ -26,6 +26,10 @@ pub fn router(server: Server, gate: &Gate) -> Router {
         .route("/api/v1/operations/{id}/events", get(events::events))
         .route("/api/v1/operations/{id}/payloads/{revision}", get(payload::payload))
         .route("/api/v1/openapi.json", get(openapi::openapi))
+        // For automations whose only editable things are a URL and headers
+        .route("/proxy/{workflow}", any(proxy::proxy))
+        .route("/proxy/{workflow}/", any(proxy::proxy))
+        .route("/proxy/{workflow}/{*path}", any(proxy::proxy))
         // Around it
         .route("/metrics", get(metrics::metrics))
         .route("/healthz", get(health::live))

@@ -10,6 +10,7 @@ use guard::id::TokenId;
 use guard::refusal::StoreFault;
 use guard::service::Guard;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::api::wait::Wakes;
 use crate::destination::Destinations;
@@ -84,6 +85,8 @@ pub struct Shared {
     pub draining: CancellationToken,
     /// What is asked and told outside.
     pub destinations: Destinations,
+    /// What was begun through the proxy and is not over: it goes on when its caller has gone.
+    pub proxied: TaskTracker,
     /// The tokens that asked lately.
     pub tokens: Tokens,
     /// How often each token asks.
@@ -123,6 +126,7 @@ impl Server {
             entropy,
             draining: CancellationToken::new(),
             destinations: Destinations::default(),
+            proxied: TaskTracker::new(),
             tokens: Tokens::default(),
             rates: RateLimiter::keyed(Quota::per_second(rate).allow_burst(burst(rate))),
             wakes,

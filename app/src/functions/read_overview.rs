@@ -277,7 +277,7 @@ mod summary {
     }
 
     fn is_prevention(count: &Count) -> bool {
-        matches!(count.counted, Counted::Decision(decision) if decision.prevents_duplicate())
+        count.counted.prevents_duplicate()
     }
 
     /// What was prevented in all that these count.
@@ -306,8 +306,8 @@ mod summary {
                 saved.add(count);
             }
             match count.counted {
-                Counted::Decision(decision) => {
-                    let kind = Kind::of(decision);
+                Counted::Decision(_) | Counted::ProxyReplay => {
+                    let Some(kind) = count.counted.decision().map(Kind::of) else { continue };
                     let place = bars.partition_point(|bar| bar.start <= count.hour);
                     if let Some(bar) = place.checked_sub(1).and_then(|place| bars.get_mut(place)) {
                         bar.numbers[kind as usize] += count.number;

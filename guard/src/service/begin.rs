@@ -128,6 +128,28 @@ impl Guard {
     /// Counts a decision that was answered and tells it in the operation's history, at most a second later. Grants are counted
     /// with their own write and left alone here.
     pub fn delivered(&self, request: &BeginRequest, decision: &Decision) {
+        self.deliver(request, decision, Counted::Decision(decision.name()));
+    }
+
+    /// As [`Self::delivered`], for a caller of the proxy: a replay is counted apart, since there the caller got the destination's own
+    /// answer again.
+    pub fn delivered_by_proxy(&self, request: &BeginRequest, decision: &Decision) {
+        let counted = match decision.name() {
+            DecisionName::Replay => Counted::ProxyReplay,
+            other @ (DecisionName::Proceed
+            | DecisionName::Superseded
+            | DecisionName::InProgress
+            | DecisionName::Unknown
+            | DecisionName::AwaitingApproval
+            | DecisionName::ApprovalMissing
+            | DecisionName::PreviousRevision
+            | DecisionName::Rejected
+            | DecisionName::Conflict) => Counted::Decision(other),
+        };
+        self.deliver(request, decision, counted);
+    }
+
+    fn deliver(&self, request: &BeginRequest, decision: &Decision, counted: Counted) {
         let name = decision.name();
         if name == DecisionName::Proceed {
             return;
@@ -157,7 +179,7 @@ impl Guard {
             worker: request.worker.clone(),
             delivery_id: request.delivery_id.clone(),
             request_id: request.request_id.clone(),
-            count: Count::one(key.workflow.as_str(), key.company.as_str(), Counted::Decision(name), at, money),
+            count: Count::one(key.workflow.as_str(), key.company.as_str(), counted, at, money),
         });
     }
 

@@ -122,6 +122,15 @@ impl Guard {
         self.inner.store.payload(holder.id).await?.ok_or_else(|| Refusal::not_found("payload"))
     }
 
+    /// The destination's response that settled an operation, where it is kept.
+    ///
+    /// # Errors
+    /// [`Refusal::NotFound`], the store's fault.
+    pub async fn response(&self, reach: &Reach, id: OperationId) -> Result<Option<String>, Refusal> {
+        self.reachable(reach, id).await?;
+        Ok(self.inner.store.response(id).await?)
+    }
+
     /// Everything that is known about an operation.
     ///
     /// # Errors

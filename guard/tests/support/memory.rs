@@ -373,6 +373,10 @@ impl Store for Memory {
         Ok(self.tables().payloads.get(&operation).cloned())
     }
 
+    async fn response(&self, operation: OperationId) -> Result<Option<String>, StoreFault> {
+        Ok(self.tables().responses.get(&operation).cloned())
+    }
+
     async fn conflict(
         &self,
         operation: OperationId,

@@ -127,6 +127,12 @@ impl PreviousBody {
     }
 }
 
+/// The problem of a request that went out and whose outcome is not known.
+pub fn lost(operation: &Operation, detail: String, public_url: &str) -> Problem {
+    let members = with_review(DecisionName::Unknown, operation, public_url);
+    Problem::new(Code::OutcomeUnknown, detail).with(&members).retry_after(RETRY_AFTER_PERSON_SECONDS)
+}
+
 /// The answer to a decision.
 ///
 /// # Errors

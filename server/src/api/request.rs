@@ -64,7 +64,11 @@ pub fn part(name: &str, text: &str) -> Result<KeyPart, Problem> {
     KeyPart::new(text).map_err(|fault| Problem::field(name, fault))
 }
 
-fn revision(asked: Option<u32>) -> Result<u32, Problem> {
+/// The number of a revision; 1 where none is named.
+///
+/// # Errors
+/// It is out of bounds.
+pub fn revision(asked: Option<u32>) -> Result<u32, Problem> {
     let revision = asked.unwrap_or(1);
     if (1..=REVISION_MAX).contains(&revision) {
         Ok(revision)
@@ -73,7 +77,11 @@ fn revision(asked: Option<u32>) -> Result<u32, Problem> {
     }
 }
 
-fn payload(content: Json) -> Result<Payload, Problem> {
+/// A JSON value as a payload.
+///
+/// # Errors
+/// It is no object.
+pub fn payload(content: Json) -> Result<Payload, Problem> {
     Payload::new(content).map_err(|fault| match fault {
         NotAPayload::NotAnObject(kind) => Problem::field("payload", format!("is {kind}; an object is needed")),
         NotAPayload::TooDeep(_) | NotAPayload::Json(_) => Problem::new(Code::InvalidJson, fault.to_string()),

@@ -108,6 +108,8 @@ impl Serve {
             Err(error) => tracing::error!(%error, "serving ended by itself"),
         }
         let close = async {
+            server.proxied.close();
+            server.proxied.wait().await;
             tasks.wait().await;
             opened.database.close().await;
         };

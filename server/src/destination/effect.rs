@@ -1,12 +1,13 @@
 //! What an answer to a creation proves, by the destination's profile.
 
-use guard::destination::{Create, status_range};
+use guard::destination::Create;
+use guard::event::Outcome;
 use guard::json::Json;
-use http::StatusCode;
+use guard::lookup;
 use serde_json_path::JsonPath;
 
-use super::Sent;
 use super::read::Answer;
+use super::{Sent, among};
 
 /// What is known of a request that creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,17 @@ pub enum Effect {
     },
 }
 
+impl From<Effect> for Outcome {
+    /// What a worker reports of it: that a record exists already is neither success nor failure, and a lookup has to tell.
+    fn from(effect: Effect) -> Self {
+        match effect {
+            Effect::Confirmed { destination_reference } => Self::Confirmed { destination_reference },
+            Effect::Failed { reason } => Self::Failed { reason },
+            Effect::Exists { reason } | Effect::Unknown { reason } => Self::Unknown { reason },
+        }
+    }
+}
+
 impl Effect {
     /// Reads what became of a request as the profile says.
     pub fn of(create: &Create, sent: &Sent) -> Self {
@@ -41,7 +53,7 @@ impl Effect {
             Sent::NotSent { reason } => return Self::Failed { reason: reason.clone() },
             Sent::Lost { reason } => return Self::Unknown { reason: reason.clone() },
         };
-        let is_in = |ranges: &[String]| contains(ranges, status);
+        let is_in = |ranges: &[String]| among(ranges, status);
         if is_in(&create.failed) {
             return Self::Failed { reason: format!("the destination answered {status}") };
         }
@@ -64,28 +76,24 @@ impl Effect {
     }
 }
 
-fn contains(ranges: &[String], status: StatusCode) -> bool {
-    ranges.iter().filter_map(|range| status_range(range)).any(|(first, last)| (first..=last).contains(&status.as_u16()))
-}
-
 /// The one text or number at this path.
 fn reference(path: &str, body: &[u8]) -> Result<String, String> {
     let path = JsonPath::parse(path).map_err(|error| format!("{path:?} is no path: {error}"))?;
     let answer = Answer::parse(body).map_err(|error| format!("its body cannot be read: {error}"))?;
-    let found = match answer.select(&path).as_slice() {
-        [Json::String(text)] => text.clone(),
-        [Json::Number(number)] => number.as_written().to_owned(),
-        [] => return Err(format!("nothing stands at {path}")),
-        [_] => return Err(format!("no reference stands at {path}")),
-        [_, _, ..] => return Err(format!("several values stand at {path}")),
-    };
-    if found.is_empty() { Err(format!("the reference at {path} is empty")) } else { Ok(found) }
+    let values: Vec<Json> = answer.select(&path).into_iter().cloned().collect();
+    // What is no reference to a lookup is none here either: not blank, not endless, storable.
+    let found = lookup::destination_reference(&values);
+    found.ok_or_else(|| match values.len() {
+        0 => format!("nothing stands at {path}"),
+        1 => format!("no reference stands at {path}"),
+        _ => format!("several values stand at {path}"),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use http::HeaderMap;
+    use http::{HeaderMap, StatusCode};
 
     use super::*;
 
@@ -117,9 +125,17 @@ mod tests {
 
     #[test]
     fn a_success_without_a_reference_proves_nothing() {
-        for body in
-            ["", "<html>", "{}", r#"{"id":null}"#, r#"{"id":""}"#, r#"{"id":["task-907"]}"#, r#"{"success":false}"#]
-        {
+        for body in [
+            "",
+            "<html>",
+            "{}",
+            r#"{"id":null}"#,
+            r#"{"id":""}"#,
+            r#"{"id":["task-907"]}"#,
+            r#"{"id":" "}"#,
+            r#"{"id":"a\u0000"}"#,
+            r#"{"success":false}"#,
+        ] {
             assert!(matches!(effect(200, body), Effect::Unknown { .. }), "{body}");
         }
     }

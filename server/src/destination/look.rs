@@ -222,7 +222,7 @@ fn unreadable(reason: &str) -> Nothing {
 }
 
 /// Whether a status is among those of a list; the list was checked before.
-pub(super) fn among(ranges: &[String], status: StatusCode) -> bool {
+pub fn among(ranges: &[String], status: StatusCode) -> bool {
     let holds =
         |range: &String| status_range(range).is_some_and(|(first, last)| (first..=last).contains(&status.as_u16()));
     ranges.iter().any(holds)

@@ -94,7 +94,7 @@ pub fn path(template: &str, values: &Values) -> Result<String, String> {
 }
 
 /// Whether a segment before the query means another place, encoded or not.
-fn climbs(path: &str) -> bool {
+pub fn climbs(path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     path.split(['/', '\\']).any(|segment| matches!(&*percent_decode_str(segment).decode_utf8_lossy(), "." | ".."))
 }

@@ -17,7 +17,7 @@ use super::order::{Order, SOURCE_SYSTEM};
 use super::scenario::{Delivery, Mishap, SHORT_LEASE_SECONDS, SLOW_MILLISECONDS};
 use super::{GuardAccess, Running};
 use crate::destination::effect::Effect;
-use crate::destination::{Creation, Sent};
+use crate::destination::{Outgoing, Sent};
 use crate::sandbox::FAULT_HEADER;
 
 /// A worker without a guard tries so often.
@@ -231,8 +231,8 @@ impl Running {
             create: None,
             lookup: None,
         };
-        let asked = Creation { method: Method::POST, path: path.to_owned(), headers, body: Bytes::from(body) };
-        match self.destinations.create(&itself, asked).await {
+        let asked = Outgoing { method: Method::POST, path: path.to_owned(), headers, body: Bytes::from(body) };
+        match self.destinations.send(&itself, asked).await {
             Sent::Answer { body, .. } => serde_json::from_slice(&body.ok()?).ok(),
             Sent::NotSent { .. } | Sent::Lost { .. } => None,
         }
@@ -250,7 +250,7 @@ impl Running {
         if !is_sandbox && mishap == Mishap::LostRequest {
             return lost("the drill lost the request");
         }
-        let sent = self.destinations.create(&self.drill.destination, creation).await;
+        let sent = self.destinations.send(&self.drill.destination, creation).await;
         if is_sandbox {
             return Effect::of(&self.create, &sent);
         }
@@ -271,7 +271,7 @@ impl Running {
         reference: &str,
         idempotency_key: Option<&str>,
         mishap: Mishap,
-    ) -> Result<Creation, String> {
+    ) -> Result<Outgoing, String> {
         let mut content = self.drill.content.of(order).map_err(|fault| fault.to_string())?;
         if let Some(pointer) = &self.create.external_reference_pointer
             && !pointer.put(&mut content, Json::String(reference.to_owned()))
@@ -295,7 +295,7 @@ impl Running {
             set(FAULT_HEADER, &fault.to_string())?;
         }
         let method = Method::try_from(self.create.method.as_str()).map_err(|error| error.to_string())?;
-        Ok(Creation { method, path: self.create.path.clone(), headers, body: Bytes::from(content.to_string()) })
+        Ok(Outgoing { method, path: self.create.path.clone(), headers, body: Bytes::from(content.to_string()) })
     }
 }
 

@@ -46,6 +46,9 @@ codes! {
     /// The body is not the JSON that is taken.
     InvalidJson "invalid_json" BAD_REQUEST "The body is not the JSON that Onceover takes"
         "Send one JSON value in UTF-8 without a byte order mark. No member may stand twice in one object, every surrogate needs its other half, and a payload nests at most 64 levels. `line` and `column` say where. Nothing was stored.";
+    /// A request through the proxy does not say what it is about.
+    KeyMissing "key_missing" BAD_REQUEST "The request does not say which document it is about"
+        "Send the headers `Onceover-Company`, `Onceover-Source-System` and `Onceover-Document` (`Onceover-Action` and `Onceover-Revision` where they are not `create` and 1), let the workflow's `[workflow.key]` say where they stand in the body, or send an `Idempotency-Key`, whose value is then the document. `missing` lists what was not found. Nothing was stored, and nothing was sent.";
     /// No valid token came with the request.
     Unauthenticated "unauthenticated" UNAUTHORIZED "The request came without a valid token"
         "Send `Authorization: Bearer <token>`. Tokens are made at the desk under Settings or with `onceover token create`; a revoked one is refused.";
@@ -118,6 +121,12 @@ codes! {
     /// The token asks too often.
     RateLimited "rate_limited" TOO_MANY_REQUESTS "The token asks too often"
         "Wait as long as `Retry-After` says. Nothing was decided.";
+    /// A request went out through the proxy, and its outcome is not known.
+    OutcomeUnknown "outcome_unknown" GATEWAY_TIMEOUT "The request was sent, and its outcome is not known; do not send it again"
+        "The destination may have done what was asked, and its answer did not come or could not be kept. Onceover looks for the record by itself where the destination has a lookup; else a person decides at `review_url`. Ask again with the same request: it is not sent again before the outcome is known.";
+    /// Nothing was sent, since the destination cannot be reached.
+    DestinationUnreachable "destination_unreachable" BAD_GATEWAY "The destination cannot be reached; nothing was sent"
+        "Not a byte was written, so the same request may simply be sent again. The detail says what is in the way.";
     /// Something broke in the server.
     Internal "internal" INTERNAL_SERVER_ERROR "Something broke in the server"
         "Ask again: a begin that was decided gives the same decision. The log of the server has the request's id.";

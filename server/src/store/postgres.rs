@@ -138,6 +138,14 @@ impl PostgresStore {
         Ok((store, clock))
     }
 
+    /// A body of an operation: its payload, or the destination's response.
+    async fn body(&self, operation: OperationId, kind: &str) -> Result<Option<String>, StoreFault> {
+        let mut connection = self.connection().await?;
+        let content = sqlx::query_scalar("SELECT content FROM body WHERE operation = $1 AND kind = $2");
+        let content = content.bind(uuid(operation)).bind(kind).fetch_optional(&mut *connection);
+        bounded(content).await.map_err(|trouble| trouble.fault(&operation))
+    }
+
     /// A connection of the pool.
     async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreFault> {
         self.pool.acquire().await.map_err(|error| noted(&error).fault(&""))
@@ -308,10 +316,11 @@ impl Store for PostgresStore {
     }
 
     async fn payload(&self, operation: OperationId) -> Result<Option<String>, StoreFault> {
-        let mut connection = self.connection().await?;
-        let content = sqlx::query_scalar("SELECT content FROM body WHERE operation = $1 AND kind = 'payload'");
-        let content = content.bind(uuid(operation)).fetch_optional(&mut *connection);
-        bounded(content).await.map_err(|trouble| trouble.fault(&operation))
+        self.body(operation, "payload").await
+    }
+
+    async fn response(&self, operation: OperationId) -> Result<Option<String>, StoreFault> {
+        self.body(operation, "response").await
     }
 
     async fn conflict(

@@ -101,6 +101,17 @@ impl SqliteStore {
         Ok(Self { path: path.to_owned(), queue, readers, closed: Mutex::new(Some(closed)) })
     }
 
+    /// A body of an operation: its payload, or the destination's response.
+    fn body(&self, operation: OperationId, kind: &str) -> Result<Option<String>, StoreFault> {
+        self.read_here(|connection| {
+            let found =
+                connection.prepare_cached("SELECT content FROM body WHERE operation = ?1 AND kind = ?2").and_then(
+                    |mut statement| statement.query_row((work::key(operation), kind), |row| row.get(0)).optional(),
+                );
+            found.map_err(|error| fault::of(&error, "body", &operation))
+        })
+    }
+
     /// Reads a few rows right here: microseconds, less than handing it to another thread would take.
     fn read_here<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreFault>) -> Result<T, StoreFault> {
         self.readers.with(read)
@@ -253,12 +264,11 @@ impl Store for SqliteStore {
     }
 
     async fn payload(&self, operation: OperationId) -> Result<Option<String>, StoreFault> {
-        self.read_here(|connection| {
-            let found = connection
-                .prepare_cached("SELECT content FROM body WHERE operation = ?1 AND kind = 'payload'")
-                .and_then(|mut statement| statement.query_row([work::key(operation)], |row| row.get(0)).optional());
-            found.map_err(|error| fault::of(&error, "body", &operation))
-        })
+        self.body(operation, "payload")
+    }
+
+    async fn response(&self, operation: OperationId) -> Result<Option<String>, StoreFault> {
+        self.body(operation, "response")
     }
 
     async fn conflict(

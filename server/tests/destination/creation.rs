@@ -7,17 +7,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
 use serde_json::json;
-use server::destination::{Creation, Destinations, Sent};
+use server::destination::{Destinations, Outgoing, Sent};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpListener;
 
 use super::ledger::{self, Ledger, SECRET, destination};
 
-fn creation() -> Creation {
+fn creation() -> Outgoing {
     let mut headers = HeaderMap::new();
     headers.insert(header::AUTHORIZATION, HeaderValue::from_static("Bearer of-the-caller"));
     headers.insert("x-caller", HeaderValue::from_static("kept"));
-    Creation {
+    Outgoing {
         method: Method::POST,
         path: "/tasks?a=b".to_owned(),
         headers,
@@ -35,7 +35,7 @@ async fn the_body_arrives_as_it_is_and_the_profile_has_the_last_word_on_headers(
         ledger::json(201, &json!({ "authorization": authorization, "caller": caller }))
     })
     .await;
-    let Sent::Answer { status, body, .. } = Destinations::default().create(&ledger.destination(), creation()).await
+    let Sent::Answer { status, body, .. } = Destinations::default().send(&ledger.destination(), creation()).await
     else {
         panic!()
     };
@@ -49,11 +49,11 @@ async fn the_body_arrives_as_it_is_and_the_profile_has_the_last_word_on_headers(
 async fn refused_before_a_byte_was_written_is_proven() {
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let destinations = Destinations::default();
-    let sent = destinations.create(&destination(&format!("http://{closed}")), creation()).await;
+    let sent = destinations.send(&destination(&format!("http://{closed}")), creation()).await;
     assert!(matches!(sent, Sent::NotSent { .. }), "{sent:?}");
     let mut without_secret = destination(&format!("http://{closed}"));
     without_secret.headers.insert("X-Key".to_owned(), "file:/nowhere".to_owned());
-    let sent = destinations.create(&without_secret, creation()).await;
+    let sent = destinations.send(&without_secret, creation()).await;
     assert!(matches!(sent, Sent::NotSent { .. }), "{sent:?}");
 }
 
@@ -83,7 +83,7 @@ async fn an_answer_that_never_comes_is_lost_and_nothing_is_sent_again() {
         let (address, count) = silent(hangs_up).await;
         let mut destination = destination(&address);
         destination.timeout_seconds = 1;
-        let sent = Destinations::default().create(&destination, creation()).await;
+        let sent = Destinations::default().send(&destination, creation()).await;
         assert!(matches!(sent, Sent::Lost { .. }), "{sent:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(count.load(Ordering::Relaxed), 1);
@@ -95,7 +95,7 @@ async fn a_kept_connection_that_was_closed_meanwhile_does_not_lose_the_next_requ
     let ledger = Ledger::saying(201, json!({ "id": 1 })).await;
     let destinations = Destinations::default();
     for _ in 0..20 {
-        let sent = destinations.create(&ledger.destination(), creation()).await;
+        let sent = destinations.send(&ledger.destination(), creation()).await;
         assert!(matches!(sent, Sent::Answer { .. }), "{sent:?}");
     }
     assert_eq!(ledger.asked().len(), 20);
