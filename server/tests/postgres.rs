@@ -8,6 +8,7 @@
 mod loss;
 #[path = "postgres/plan.rs"]
 mod plan;
+#[allow(dead_code, reason = "shared with the tests of effects")]
 #[path = "postgres/proxy.rs"]
 mod proxy;
 #[path = "postgres/race.rs"]
