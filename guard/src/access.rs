@@ -4,7 +4,7 @@
 use chrono::TimeDelta;
 
 use crate::clock::Timestamp;
-use crate::recovery::{Answer, jittered, later};
+use crate::recovery::{Answer, jittered, kept, later};
 
 /// After this many answers in a row that mean that the destination is down, it is asked less.
 pub const FAILURES_MAX: u32 = 5;
@@ -96,13 +96,10 @@ impl Access {
         let failures = self.failures.saturating_add(1);
         let down = match &self.down {
             // The moment of the next probe was set when this one was taken.
-            Some(down) => Some(Down { reason: reason.to_owned(), ..down.clone() }),
-            None if failures >= FAILURES_MAX => Some(Down {
-                since: now,
-                reason: reason.to_owned(),
-                probes: 0,
-                probe_at: later(now, probe_wait(0, random)),
-            }),
+            Some(down) => Some(Down { reason: kept(reason), ..down.clone() }),
+            None if failures >= FAILURES_MAX => {
+                Some(Down { since: now, reason: kept(reason), probes: 0, probe_at: later(now, probe_wait(0, random)) })
+            }
             None => None,
         };
         Some(Self { failures, down, version: self.version + 1, ..self.clone() })

@@ -24,6 +24,9 @@ pub const LOOKUPS_MAX: u32 = 100;
 /// After this many days of lookups that settled nothing, the operation waits for a person.
 pub const RECOVERY_DAYS_MAX: i64 = 7;
 
+/// Of the reason why nothing followed from a lookup at most this many characters are kept beside the schedule.
+pub const REASON_CHARACTERS_MAX: usize = 500;
+
 /// The two lookups in vain that make the proof lie at least this far apart, in seconds: one answer of a search that is behind, or
 /// of a replica, must not be both of them.
 pub const NEGATIVES_APART_SECONDS: i64 = 5;
@@ -261,7 +264,7 @@ impl Recovery {
             (Some(_) | None, Some(_) | None) => None,
         };
         let reason = match finding {
-            Finding::Inconclusive { reason, .. } => Some(reason.clone()),
+            Finding::Inconclusive { reason, .. } => Some(kept(reason)),
             Finding::Found { .. }
             | Finding::Differs { .. }
             | Finding::Several { .. }
@@ -306,6 +309,12 @@ impl Recovery {
     fn is_worn_out(&self, now: Timestamp) -> bool {
         self.lookups >= LOOKUPS_MAX || now - self.since >= TimeDelta::days(RECOVERY_DAYS_MAX)
     }
+}
+
+/// A reason as it is kept: one line of bounded length, which every store can hold.
+pub(crate) fn kept(reason: &str) -> String {
+    let plain = |character: char| if character.is_control() { ' ' } else { character };
+    reason.chars().map(plain).take(REASON_CHARACTERS_MAX).collect()
 }
 
 /// The wait after so many lookups, doubled each time and lengthened at random.

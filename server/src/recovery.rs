@@ -51,6 +51,8 @@ pub struct Recovery {
     /// What is being looked for, by the task that does.
     claimed: HashMap<Id, Claimed>,
     adopted: Option<Adopted>,
+    /// Whether the last turn left no room, so that more may be due.
+    is_more_due: bool,
 }
 
 /// When unknown operations were last given a schedule, and under which configuration.
@@ -75,6 +77,7 @@ impl Recovery {
             flying: JoinSet::new(),
             claimed: HashMap::new(),
             adopted: None,
+            is_more_due: false,
         }
     }
 
@@ -88,7 +91,9 @@ impl Recovery {
                 () = draining.cancelled() => break,
                 Some(flown) = self.flying.join_next_with_id() => {
                     self.land(flown);
-                    continue;
+                    if !self.is_more_due || self.flying.len() > LOOKUPS_PER_DESTINATION_MAX / 2 {
+                        continue;
+                    }
                 }
                 _ = ticks.tick() => {}
             }
@@ -110,6 +115,7 @@ impl Recovery {
 
     /// Begins the lookups for which there is room.
     async fn turn(&mut self) -> Result<(), Refusal> {
+        self.is_more_due = false;
         let catalogue = self.guard.catalogue();
         self.adopt(catalogue.epoch).await?;
         let accesses = self.guard.accesses().await?;
@@ -149,6 +155,7 @@ impl Recovery {
             Room::Open => (room, false),
         };
         if wanted == 0 {
+            self.is_more_due = true;
             return Ok(());
         }
         let span = TimeDelta::seconds(i64::from(destination.timeout_seconds) + CLAIM_SPARE_SECONDS);
@@ -160,6 +167,7 @@ impl Recovery {
             return self.guard.release_recoveries(&operations, &self.name).await;
         }
         let claimed = u32::try_from(operations.len()).unwrap_or(u32::MAX);
+        self.is_more_due |= claimed == wanted;
         let (mut turn, apart) = self.guard.pace(name, claimed, per_second).await?;
         for operation in operations {
             let (guard, destinations) = (self.guard.clone(), self.destinations.clone());

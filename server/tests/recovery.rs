@@ -46,7 +46,7 @@ struct Permit {
 impl Stage {
     async fn on(machine: Machine, fresh: Option<Fresh>, servers: usize) -> Self {
         let ledger = Destination::start(Settings::default()).await;
-        machine.apply(&configuration(&ledger.url));
+        machine.apply(&configuration(&ledger.url, 200));
         let token = machine.token("billing");
         let servers: Vec<Serving> = (0..servers).map(|_| machine.serve()).collect();
         let automation = Automation::new(&servers[0].url, &token);
@@ -126,7 +126,7 @@ impl Stage {
     }
 }
 
-fn configuration(ledger: &str) -> String {
+fn configuration(ledger: &str, lookups_per_second: u32) -> String {
     format!(
         r#"
 [[workflow]]
@@ -140,7 +140,7 @@ name = "ledger"
 base_url = "{ledger}"
 timeout_seconds = 2
 finality_seconds = {FINALITY_SECONDS}
-lookups_per_second = 200
+lookups_per_second = {lookups_per_second}
 
 [destination.lookup]
 method = "GET"
@@ -201,6 +201,9 @@ on_both!(
     a_destination_that_is_down_is_asked_less_and_settles_nothing,
     a_second_revision_waits_while_the_first_is_unknown,
     a_server_killed_in_a_lookup_loses_nothing,
+    the_rate_of_a_destination_holds_over_all_processes,
+    a_lookup_configured_later_settles_what_waits,
+    begins_are_answered_while_many_wait,
     the_same_failure_has_the_same_consequences_by_lookup_and_by_report,
 );
 
@@ -299,8 +302,7 @@ async fn a_batch_that_timed_out_is_settled_by_lookups(stage: Stage) {
     }
     assert_eq!(stage.ledger.held().await, (20, 0), "nothing was sent again");
     assert_eq!(stage.ledger.requests("search").await, 20, "each was looked for by one process");
-    let entered = r#"onceover_states_entered_total{workflow="handoff",company="acme",state="failed"}"#;
-    assert_eq!(stage.metric(entered).await, 0);
+    assert_eq!(stage.metric(&entered("failed")).await, 0);
     stage.remove().await;
 }
 
@@ -435,6 +437,72 @@ async fn a_server_killed_in_a_lookup_loses_nothing(mut stage: Stage) {
     stage.remove().await;
 }
 
+/// Twenty wait, and five a second may be asked.
+async fn the_rate_of_a_destination_holds_over_all_processes(stage: Stage) {
+    stage.machine.apply(&configuration(&stage.ledger.url, 5));
+    // Every server has seen the new rate by then.
+    wait(Duration::from_millis(2_500)).await;
+    let mut permits = Vec::new();
+    for number in 0..20 {
+        let permit = stage.owns(&format!("order-{number}")).await;
+        stage.ledger.create(&permit.reference, "").send().await.unwrap();
+        permits.push(permit);
+    }
+    for permit in &permits {
+        stage.comes_to(permit, "confirmed").await;
+    }
+    assert_eq!(stage.ledger.requests("search").await, 20, "each was looked for by one process");
+    let mut asked = Vec::new();
+    for permit in &permits {
+        let asked_at = stage.lookups(permit).await[0]["detail"]["asked_at"].as_str().unwrap().to_owned();
+        asked.push(chrono::DateTime::parse_from_rfc3339(&asked_at).unwrap());
+    }
+    asked.sort_unstable();
+    let span = asked[19] - asked[0];
+    assert!(span >= chrono::TimeDelta::milliseconds(3_500), "twenty lookups within {span}");
+    stage.remove().await;
+}
+
+/// What became unknown before its destination could be asked is looked for once it can.
+async fn a_lookup_configured_later_settles_what_waits(stage: Stage) {
+    stage.machine.apply("[[workflow]]\nname = \"handoff\"\nlease_seconds = 1\n");
+    wait(Duration::from_millis(1_500)).await;
+    let permit = stage.loses_its_answer("order-1", "cut_after").await;
+    wait(Duration::from_millis(1_000)).await;
+    assert_eq!(stage.state(&permit).await, "unknown");
+    assert!(stage.lookups(&permit).await.is_empty());
+    stage.machine.apply(&configuration(&stage.ledger.url, 200));
+    assert_eq!(stage.comes_to(&permit, "confirmed").await["destination_reference"], "task-1");
+    stage.remove().await;
+}
+
+/// Hundreds (with `ONCEOVER_SOAK=1` ten thousand) became unknown at once and are worked through; whoever begins is answered meanwhile.
+async fn begins_are_answered_while_many_wait(stage: Stage) {
+    let (batches, per_batch) = if std::env::var_os("ONCEOVER_SOAK").is_some() { (10, 1_000) } else { (1, 400) };
+    for batch in 0..batches {
+        let operations: Vec<Value> = (0..per_batch).map(|number| begin(&format!("waiting-{batch}-{number}"))).collect();
+        let asked = stage.automation.post("/api/v1/operations/batch", &json!({ "operations": operations }));
+        assert_eq!(answered(asked).await.status, StatusCode::OK);
+    }
+    eventually("they are being looked for", async || stage.ledger.requests("search").await > 20).await;
+    let (mut slowest, mut begun, mut settled) = (Duration::ZERO, 0, 0);
+    while settled < batches * per_batch {
+        let since = Instant::now();
+        assert_eq!(stage.begins(&format!("fresh-{begun}")).await.0, StatusCode::CREATED);
+        slowest = slowest.max(since.elapsed());
+        begun += 1;
+        settled = stage.metric(&entered("failed")).await;
+        assert!(slowest < Duration::from_secs(5), "a begin took {slowest:?} while {settled} were settled");
+        wait(Duration::from_millis(50)).await;
+    }
+    assert!(begun > 10, "only {begun} begins, the slowest took {slowest:?}");
+    stage.remove().await;
+}
+
+fn entered(state: &str) -> String {
+    format!(r#"onceover_states_entered_total{{workflow="handoff",company="acme",state="{state}"}}"#)
+}
+
 async fn the_same_failure_has_the_same_consequences_by_lookup_and_by_report(stage: Stage) {
     let by_lookup = stage.owns("by lookup").await;
     let by_report = stage.owns("by report").await;
@@ -443,8 +511,6 @@ async fn the_same_failure_has_the_same_consequences_by_lookup_and_by_report(stag
     let refused = json!({ "outcome": "failed", "reason": "the destination refused it" });
     assert_eq!(stage.reports(&by_report, refused).await, StatusCode::OK);
     stage.comes_to(&by_lookup, "failed").await;
-    let entered =
-        |state: &str| format!(r#"onceover_states_entered_total{{workflow="handoff",company="acme",state="{state}"}}"#);
     assert_eq!(stage.metric(&entered("failed")).await, 2);
     assert_eq!(stage.metric("onceover_recovery_waiting").await, 0);
     for (document, permit) in [("by lookup", &by_lookup), ("by report", &by_report)] {

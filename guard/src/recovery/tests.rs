@@ -114,6 +114,16 @@ fn only_void_records_go_to_a_person_at_once_and_a_person_may_have_it_looked_for_
 }
 
 #[test]
+fn a_reason_is_kept_as_a_line_that_every_store_can_hold() {
+    let reason = format!("reset\0 by\n{}", "x".repeat(REASON_CHARACTERS_MAX));
+    let broken = Finding::Inconclusive { class: AnswerClass::Unreachable, reason };
+    let last = starting().after(&broken, at(0), at(0), FINALITY, [0; 16]).recovery.last.unwrap();
+    let reason = last.reason.unwrap();
+    assert!(reason.starts_with("reset  by xxx"), "{reason}");
+    assert_eq!(reason.chars().count(), REASON_CHARACTERS_MAX);
+}
+
+#[test]
 fn jitter_only_lengthens_and_is_bounded() {
     let plain = TimeDelta::seconds(100);
     assert_eq!(jittered(plain, [0; 16]), plain);
