@@ -125,7 +125,7 @@ fn TryForm(
                     autocomplete="off"
                     spellcheck="false"
                 />
-                <WhyNot button="Test lookup" id="lookup-why-not" why_not />
+                <WhyNot button="Test lookup" id=format!("{anchor}-why-not") why_not />
             </ActionForm>
             <div role="status">{shown}</div>
         </div>
@@ -182,6 +182,7 @@ fn Shown(shown: ShownRecord) -> impl IntoView {
     let ShownRecord { record, reading } = shown;
     let reference = reading.external_reference.unwrap_or_else(|| "none".to_owned());
     let id = reading.destination_reference.unwrap_or_else(|| "not readable".to_owned());
+    let label = format!("The record {id} as JSON");
     let word = match &reading.verdict {
         Verdict::Live { differences } if differences.is_empty() => "Ours",
         Verdict::Live { .. } => "Carries the reference, and disagrees",
@@ -204,7 +205,7 @@ fn Shown(shown: ShownRecord) -> impl IntoView {
             </p>
             <details>
                 <summary>"The record"</summary>
-                <pre class="payload" tabindex="0" role="region" aria-label="The record as JSON">
+                <pre class="payload" tabindex="0" role="region" aria-label=label>
                     <code>
                         <Plain text=record />
                     </code>

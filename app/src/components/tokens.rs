@@ -254,11 +254,18 @@ where
 
 /// The button that ends a form, and why it may not be used.
 #[component]
-pub(crate) fn WhyNot(button: &'static str, id: &'static str, why_not: Option<String>) -> impl IntoView {
+pub(crate) fn WhyNot(
+    button: &'static str,
+    /// The id of the reason: one of its own on the page.
+    #[prop(into)]
+    id: String,
+    why_not: Option<String>,
+) -> impl IntoView {
     let is_barred = why_not.is_some();
+    let described = id.clone();
     view! {
         <p class="actions">
-            <button type="submit" disabled=is_barred aria-describedby=is_barred.then_some(id)>
+            <button type="submit" disabled=is_barred aria-describedby=is_barred.then_some(described)>
                 {button}
             </button>
             {why_not

@@ -1,6 +1,10 @@
 //! Workflows and their rules, as they are configured.
 
-use guard::{destination::Destination, pointer::Pointer, workflow::Correction};
+use guard::{
+    destination::Destination,
+    pointer::Pointer,
+    workflow::{Correction, KeyPlace, KeyPlaces},
+};
 use leptos::prelude::*;
 
 use super::{copy::Snippet, plain::Plain};
@@ -57,6 +61,7 @@ pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
                 <Rule name="Left out of the fingerprint" text=if workflow.volatile.is_empty() { "nothing".to_owned() } else { pointers(&workflow.volatile) } />
                 <Rule name="Money" text=money />
                 <Rule name="Key fields" text=if key_fields.is_empty() { "none".to_owned() } else { key_fields.join(", ") } />
+                {proxy_key(&workflow.key).map(|text| view! { <Rule name="Key of the proxy" text /> })}
                 <Rule name="Kept" text=retention />
                 <Rule name="Amendments" text=amendment />
                 <Rule name="Destination" text=destination.map_or_else(|| "none".to_owned(), |destination| told(&destination)) />
@@ -91,6 +96,26 @@ fn Rule(name: &'static str, text: String) -> impl IntoView {
 
 fn pointers(pointers: &[Pointer]) -> String {
     pointers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Where the parts of a key stand for callers of the proxy; none where they send them all.
+fn proxy_key(places: &KeyPlaces) -> Option<String> {
+    let part = |name: &str, place: Option<&KeyPlace>| {
+        place.map(|place| match place {
+            KeyPlace::Body(pointer) => format!("{name} at {pointer}"),
+            KeyPlace::Text(text) => format!("{name} {text}"),
+        })
+    };
+    let placed = |name: &str, place: Option<&Pointer>| place.map(|pointer| format!("{name} at {pointer}"));
+    let parts = [
+        part("company", places.company.as_ref()),
+        part("source system", places.source_system.as_ref()),
+        placed("document", places.document.as_ref()),
+        part("action", places.action.as_ref()),
+        placed("revision", places.revision.as_ref()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 const fn correction(correction: Correction) -> &'static str {

@@ -73,7 +73,8 @@ async fn everything_that_goes_with_a_change_is_kept(fresh: Fresh) {
     assert_eq!(store.conflict(changed.id, &conflict.fingerprint).await.unwrap().as_ref(), Some(&conflict));
     assert_eq!(store.conflicts(changed.id, 10).await.unwrap(), [conflict]);
     assert_eq!(store.evidence(changed.id, 10).await.unwrap(), [evidence]);
-    assert_eq!(fresh.number("SELECT count(*) FROM body WHERE kind = 'response'").await, 1);
+    assert_eq!(store.response(changed.id).await.unwrap().as_deref(), Some(r#"{"status":201}"#));
+    assert_eq!(store.response(first.id).await.unwrap(), None);
     assert_eq!(fresh.number("SELECT count(*) FROM conflict WHERE payload LIKE '%1180%'").await, 1);
     assert_eq!(fresh.stored(first.id).await.superseded_by, Some(changed.id));
     assert_eq!(
