@@ -15,6 +15,8 @@
 
 #[path = "compare/baseline.rs"]
 mod baseline;
+#[path = "compare/destination.rs"]
+mod destination;
 #[path = "compare/load.rs"]
 mod load;
 #[path = "compare/process.rs"]
@@ -40,7 +42,51 @@ const REPLAY_KEYS: u64 = 1_000;
 /// The clients of pgbench, and the connections it is compared at.
 const PGBENCH_CLIENTS: usize = 16;
 
+/// So many unknown operations wait while begins are measured beside recovery.
+const LOST_OPERATIONS: u64 = 10_000;
+
+/// A destination bears so many lookups a second.
+const LOOKUPS_PER_SECOND: u32 = 500;
+
+/// Recovery of all of them is waited for at most this long.
+const RECOVERY_SECONDS_MAX: u64 = 180;
+
 const WORKFLOW: &str = "[[workflow]]\nname = \"bench\"\namount = \"/amount\"\ncurrency = \"/currency\"\n";
+
+/// A workflow that is sent through the proxy, and one whose unknown operations are looked for.
+fn workflows_with_destination(address: std::net::SocketAddr) -> String {
+    format!(
+        r#"{WORKFLOW}
+[[workflow]]
+name = "bench-proxied"
+destination = "ledger"
+
+[[workflow]]
+name = "bench-lost"
+destination = "ledger"
+
+[[destination]]
+name = "ledger"
+base_url = "http://{address}"
+finality_seconds = 0
+lookups_per_second = {LOOKUPS_PER_SECOND}
+
+[destination.create]
+method = "POST"
+path = "/tasks"
+reference = "$.id"
+confirmed = ["200-299"]
+external_reference_header = "X-Reference"
+
+[destination.lookup]
+method = "GET"
+path = "/tasks?external_reference={{{{ external_reference }}}}"
+records = "$.items[*]"
+external_reference = "$.external_reference"
+reference = "$.id"
+"#
+    )
+}
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -49,6 +95,10 @@ fn main() -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     match arguments.get(1).map(String::as_str) {
         Some("--serve-nothing") => Ok(runtime.block_on(baseline::serve_nothing(&arguments[2]))?),
+        Some("--serve-destination") => Ok(runtime.block_on(destination::serve(&arguments[2]))?),
+        Some("--serve-pass-through") => {
+            Ok(runtime.block_on(destination::serve_pass_through(&arguments[2], &arguments[3]))?)
+        }
         Some("--bare-sqlite") => {
             let time = Duration::from_secs(arguments[3].parse()?);
             println!("{}", baseline::bare_sqlite(Path::new(&arguments[2]), time)?);
@@ -89,10 +139,10 @@ impl Setting {
     }
 
     /// Onceover, ready with a workflow and a token, on this database.
-    fn serve(&self, database: &str) -> Outcome<(Served, Target)> {
+    fn serve(&self, database: &str, workflows: &str) -> Outcome<(Served, Target)> {
         let binary = env!("CARGO_BIN_EXE_onceover");
         let file = self.folder.path().join("bench.toml");
-        std::fs::write(&file, WORKFLOW)?;
+        std::fs::write(&file, workflows)?;
         let run = |arguments: &[&str]| {
             baseline::run_checked(Command::new(binary).args(arguments).args(["--database", database]))
         };
@@ -172,6 +222,7 @@ async fn compare() -> Outcome<()> {
     );
     println!("{:<44} {:>10} {:>9} {:>9} {:>8} {:>9}", "", "per second", "p50 ms", "p99 ms", "cpus", "ratio");
     let pairs_at_most_connections = sqlite(&setting).await?;
+    destinations(&setting).await?;
     if let Some(url) = &setting.postgres {
         postgres(&setting, url).await?;
     }
@@ -189,7 +240,7 @@ async fn sqlite(setting: &Setting) -> Outcome<f64> {
     })?;
     let nothing_target = Target { address: nothing.address, token: "none".into() };
     let database = format!("sqlite://{}", setting.folder.path().join("bench.db").display());
-    let (served, target) = setting.serve(&database)?;
+    let (served, target) = setting.serve(&database, WORKFLOW)?;
     load::prepare_replays(&target, REPLAY_KEYS).await?;
 
     let mut bare = Vec::new();
@@ -230,6 +281,63 @@ async fn sqlite(setting: &Setting) -> Outcome<f64> {
     Ok(pairs[CONNECTIONS.len() - 1].median().0.rate())
 }
 
+/// Destinations, on SQLite: the proxy beside one that only passes through, then begins beside recovery.
+async fn destinations(setting: &Setting) -> Outcome<()> {
+    let program = std::env::current_exe()?;
+    let destination = Served::start(Command::new(&program), |command, address| {
+        command.args(["--serve-destination", &address.to_string()]);
+    })?;
+    let plain = Served::start(Command::new(&program), |command, address| {
+        command.args(["--serve-pass-through", &address.to_string(), &destination.address.to_string()]);
+    })?;
+    let plain_target = Target { address: plain.address, token: "none".into() };
+    let database = format!("sqlite://{}", setting.folder.path().join("destinations.db").display());
+    let (served, target) = setting.serve(&database, &workflows_with_destination(destination.address))?;
+    let mut passed: Vec<Turns> = CONNECTIONS.iter().map(|_| Turns::default()).collect();
+    let mut proxied: Vec<Turns> = CONNECTIONS.iter().map(|_| Turns::default()).collect();
+    for _ in 0..TURNS {
+        for (index, &connections) in CONNECTIONS.iter().enumerate() {
+            turn(&mut passed[index], &plain, &plain_target, connections, Round::Proxied, setting.time).await?;
+            turn(&mut proxied[index], &served, &target, connections, Round::Proxied, setting.time).await?;
+        }
+    }
+    for (index, connections) in CONNECTIONS.iter().enumerate() {
+        print_row(&format!("a proxy that only passes through, {connections}"), &passed[index], None);
+        let beside = Some(passed[index].median().0.rate());
+        print_row(&format!("proxied and guarded, {connections}"), &proxied[index], beside);
+    }
+
+    let connections = CONNECTIONS[1];
+    let mut alone = Turns::default();
+    for _ in 0..TURNS {
+        turn(&mut alone, &served, &target, connections, Round::Pair, setting.time).await?;
+    }
+    let hour = Duration::from_secs(3_600);
+    load::run(&target, CONNECTIONS[CONNECTIONS.len() - 1], Round::Lost, hour, LOST_OPERATIONS).await?;
+    let started = std::time::Instant::now();
+    let mut beside = Turns::default();
+    let mut left = waiting(&target).await?;
+    let most = left;
+    while left > 0 && started.elapsed() < Duration::from_secs(RECOVERY_SECONDS_MAX) {
+        turn(&mut beside, &served, &target, connections, Round::Pair, setting.time).await?;
+        left = waiting(&target).await?;
+    }
+    print_row(&format!("begin + outcome, {connections}"), &alone, None);
+    print_row(&format!("… while unknown ones are looked for, {connections}"), &beside, Some(alone.median().0.rate()));
+    println!(
+        "{most} of {LOST_OPERATIONS} unknown operations waited; {left} wait after {:.0} s at {LOOKUPS_PER_SECOND} lookups a second",
+        started.elapsed().as_secs_f64()
+    );
+    Ok(())
+}
+
+/// How many unknown operations are looked for, as the metrics tell.
+async fn waiting(target: &Target) -> Outcome<u64> {
+    let metrics = load::get(target, "/metrics").await?;
+    let line = metrics.lines().find_map(|line| line.strip_prefix("onceover_recovery_waiting "));
+    Ok(line.ok_or("the metrics do not tell how many operations are looked for")?.trim().parse()?)
+}
+
 /// PostgreSQL: pairs beside pgbench.
 async fn postgres(setting: &Setting, url: &str) -> Outcome<()> {
     baseline::run_checked(
@@ -238,7 +346,7 @@ async fn postgres(setting: &Setting, url: &str) -> Outcome<()> {
     baseline::run_checked(Command::new("psql").arg(url).args(["-qXc", "CREATE DATABASE onceover_bench"]))?;
     let (server, _) = url.rsplit_once('/').ok_or("the address of PostgreSQL names no database")?;
     let database = format!("{server}/onceover_bench");
-    let (served, target) = setting.serve(&database)?;
+    let (served, target) = setting.serve(&database, WORKFLOW)?;
     let mut plain = Vec::new();
     let mut pairs: Vec<Turns> = CONNECTIONS.iter().map(|_| Turns::default()).collect();
     for _ in 0..TURNS {

@@ -43,6 +43,10 @@ pub enum Round {
         /// How many keys there are.
         keys: u64,
     },
+    /// A fresh key, reported as unknown: it is looked for from then on.
+    Lost,
+    /// A fresh document through a proxy.
+    Proxied,
     /// A request that is answered without any work.
     Nothing,
 }
@@ -103,6 +107,14 @@ pub async fn run(
     Ok(seen)
 }
 
+/// The body of what a path answers.
+pub async fn get(target: &Target, path: &str) -> std::io::Result<String> {
+    let mut connection = Connection::open(target).await?;
+    let answer = connection.ask("GET", path, "", "").await?;
+    expect(&answer, 200)?;
+    Ok(answer.body)
+}
+
 /// Confirms the keys that replays ask for.
 pub async fn prepare_replays(target: &Target, keys: u64) -> std::io::Result<()> {
     let mut connection = Connection::open(target).await?;
@@ -151,6 +163,25 @@ impl Connection {
                 expect(&answer, 200)?;
                 Ok(latency(started))
             }
+            Round::Lost => {
+                let key = NEXT_KEY.fetch_add(1, Ordering::Relaxed);
+                let body = begin_body(&format!("lost-{key:012}")).replacen("bench", "bench-lost", 1);
+                let begun = self.post("/api/v1/operations", &body).await?;
+                expect(&begun, 201)?;
+                let latency = latency(started);
+                self.report(&begun, r#""outcome":"unknown","reason":"the answer was lost""#).await?;
+                Ok(latency)
+            }
+            Round::Proxied => {
+                let key = NEXT_KEY.fetch_add(1, Ordering::Relaxed);
+                let body = format!(r#"{{"document":"order-{key:012}","amount":"1180.00","currency":"INR"}}"#);
+                let headers = format!(
+                    "onceover-company: acme\r\nonceover-source-system: shop\r\nonceover-document: order-{key:012}\r\n"
+                );
+                let answer = self.post_with("/proxy/bench-proxied/tasks", &headers, &body).await?;
+                expect(&answer, 201)?;
+                Ok(latency(started))
+            }
             Round::Nothing => {
                 let answer = self.post("/api/v1/operations", &begin_body("nothing")).await?;
                 expect(&answer, 200)?;
@@ -166,11 +197,14 @@ impl Connection {
     }
 
     async fn confirm(&mut self, begun: &Answer) -> std::io::Result<()> {
+        self.report(begun, r#""outcome":"confirmed","destination_reference":"task-907""#).await
+    }
+
+    async fn report(&mut self, begun: &Answer, outcome: &str) -> std::io::Result<()> {
         let body: serde_json::Value = serde_json::from_str(&begun.body)?;
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let (id, token) = (text(&body["operation"]["id"]), text(&body["lease"]["token"]));
-        let outcome =
-            format!(r#"{{"lease_token":"{token}","outcome":"confirmed","destination_reference":"task-{id}"}}"#);
+        let outcome = format!(r#"{{"lease_token":"{token}",{outcome}}}"#);
         let answer = self.post(&format!("/api/v1/operations/{id}/outcome"), &outcome).await?;
         expect(&answer, 200)
     }
@@ -184,8 +218,16 @@ impl Connection {
     }
 
     async fn post(&mut self, path: &str, body: &str) -> std::io::Result<Answer> {
+        self.post_with(path, "", body).await
+    }
+
+    async fn post_with(&mut self, path: &str, headers: &str, body: &str) -> std::io::Result<Answer> {
+        self.ask("POST", path, headers, body).await
+    }
+
+    async fn ask(&mut self, method: &str, path: &str, headers: &str, body: &str) -> std::io::Result<Answer> {
         let request = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n{headers}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             self.token,
             body.len()
         );
