@@ -24,6 +24,8 @@ mod process;
 #[path = "postgres/proxy.rs"]
 #[allow(dead_code, reason = "shared with the tests of the store")]
 mod proxy;
+#[path = "effects/random.rs"]
+mod random;
 
 use automation::{Answer, Automation, answer, answered, begin};
 use postgres::Fresh;
@@ -66,7 +68,7 @@ impl World {
             .replace("http://127.0.0.1:9090", &sandbox.url)
             .replace("sandbox-task", "handoff")
             .replace("timeout_seconds = 5", "timeout_seconds = 3")
-            .replace("finality_seconds = 10", "finality_seconds = 2");
+            .replace("finality_seconds = 10", "lookups_per_second = 200\nfinality_seconds = 2");
         // A second workflow whose workers mark their sending.
         let marked = "[[workflow]]\nname = \"marked\"\ndestination = \"sandbox\"\ntwo_step = true\n";
         machine.apply(&format!("{configuration}\n{marked}"));
