@@ -2,7 +2,7 @@
 # Installs what is missing and leaves what is there: setup.sh build | test
 #
 #   build   the pinned Rust with its wasm32 target, and a C compiler (for SQLite)
-#   test    the same, and Chromium, PostgreSQL, the modules of the browser tests, cargo-deny, schemathesis, promtool
+#   test    the same, and Chromium, PostgreSQL, the modules of the browser tests, cargo-deny, schemathesis, promtool, curl, jq
 #
 # Debian's packages are installed with apt-get; on other systems the missing thing is named.
 set -eu
@@ -109,6 +109,8 @@ deny() {
 # What tests the API from outside.
 outside() {
     has curl || install_package curl curl
+    # For the recipes.
+    has jq || install_package jq jq
     if [ "$("$TOOLS/schemathesis/bin/schemathesis" --version 2>/dev/null | sed 's/.* //')" != "$SCHEMATHESIS_VERSION" ]; then
         python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || install_package Python python3 python3-venv
         say "installing schemathesis $SCHEMATHESIS_VERSION"

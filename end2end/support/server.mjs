@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** The binary under test: what `make test` built, or what ONCEOVER_BINARY names. */
-const BINARY =
+export const BINARY =
   process.env.ONCEOVER_BINARY ?? new URL("../../target/debug/onceover", import.meta.url).pathname;
 /** How long a start may take, in milliseconds, before it counts as failed. */
 const START_MS = 30_000;
