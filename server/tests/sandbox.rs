@@ -352,6 +352,16 @@ fn the_printed_configuration_is_applied_at_once() {
 }
 
 #[test]
+fn the_records_may_lie_in_a_folder() {
+    let machine = Machine::new();
+    std::fs::create_dir(machine.path("records")).unwrap();
+    let serving = Serving::start(machine.command(&["sandbox", "--listen", "127.0.0.1:0", "--data", "records"]));
+    assert!(serving.greeting.contains("0 live and 0 void records in records/sandbox.db"), "{}", serving.greeting);
+    serving.stop();
+    assert!(machine.path("records/sandbox.db").exists());
+}
+
+#[test]
 fn wrong_faults_and_files_are_told() {
     let machine = Machine::new();
     for fault in ["cut", "cut_after:2", "cut_after:often", "nothing/cut_after", "slow_before"] {

@@ -60,7 +60,10 @@ const SANDBOX_TIMEOUT_SECONDS: u32 = 5;
 /// No request to it has an effect later than so many seconds after it was given up: its slowest fault takes less.
 const SANDBOX_FINALITY_SECONDS: u32 = 4;
 
-/// The name of the built-in sandbox, and of the workflow where none is named.
+/// A drill takes about so many seconds beside the finality window.
+const TYPICAL_SECONDS: u32 = 10;
+
+/// The name of the built-in sandbox.
 const SANDBOX: &str = "sandbox";
 
 /// The workflow where none is named.
@@ -128,6 +131,11 @@ impl Drill {
         if sandbox.is_none() {
             let (name, url) = (&destination.name, &destination.base_url);
             tell(&format!("This makes records at {name} ({url}). It should be a test account."))?;
+        }
+        if !self.without_guard {
+            // What is not known at once is looked up, and not finding it is proof only after a while.
+            let seconds = TYPICAL_SECONDS + destination.finality_seconds.unwrap_or(0);
+            tell(&format!("Everything goes wrong at once now; that takes some {seconds} seconds."))?;
         }
         let report = self.drilled(workflow, destination, sandbox, content, &folder, &settings).await;
         if let Some(running) = sandbox_running {

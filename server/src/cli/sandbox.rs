@@ -51,6 +51,9 @@ A record is durable before it is acknowledged: neither kill -9 nor a restart los
 were asked for over HTTP are forgotten by a restart. SIGTERM or Ctrl-C ends it; what it was asked to
 write is written first.";
 
+/// The file of the records where a folder was named.
+const FILE_IN_FOLDER: &str = "sandbox.db";
+
 /// Runs a small system of record, the \"other system\" to try Onceover against: tasks are created, searched by their external
 /// reference, changed and made void over HTTP. It fails as it is told to, per request or at random, and tells how many records
 /// it really holds.
@@ -59,8 +62,8 @@ pub(super) struct Sandbox {
     /// Where to listen: ADDRESS:PORT
     #[arg(long, value_name = "ADDRESS:PORT", default_value = LISTEN_DEFAULT)]
     listen: String,
-    /// The file of the records; it and its folder are made where they are missing
-    #[arg(long, value_name = "FILE", default_value = "./data/sandbox.db")]
+    /// The file of the records, or a folder for it; they are made where they are missing
+    #[arg(long, value_name = "FILE|FOLDER", default_value = "./data/sandbox.db")]
     data: PathBuf,
     /// Honour Idempotency-Key: a repeated key gets the first record again
     #[arg(long)]
@@ -128,9 +131,10 @@ impl Sandbox {
         crate::listener::raise_open_files();
         let listener = bind(&self.listen).await?;
         let address = listener.local_addr()?;
-        let data = self.data.display().to_string();
+        let file = if self.data.is_dir() { self.data.join(FILE_IN_FOLDER) } else { self.data.clone() };
+        let data = file.display().to_string();
         let unusable = |error: String| Failure(format!("{data}: {error}; name another file with --data"));
-        if let Some(folder) = self.data.parent() {
+        if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder).map_err(|error| unusable(error.to_string()))?;
         }
         let settings = Settings {
@@ -141,7 +145,7 @@ impl Sandbox {
             page_records: self.page_records,
             is_part_of_text: self.part_of_text,
         };
-        let opened = sandbox::Sandbox::open(&self.data, settings, Arc::new(SystemClock::new()));
+        let opened = sandbox::Sandbox::open(&file, settings, Arc::new(SystemClock::new()));
         let opened = opened.map_err(|error| unusable(error.to_string()))?;
         for (number, wanted) in (0..).zip(&self.faults) {
             // Each fault rolls dice of its own, so that one more does not change the others.
