@@ -17,12 +17,15 @@ pub enum Refusal {
         message: String,
     },
     /// No such workflow, or not for this caller.
-    #[error("there is no workflow {name:?} for this caller; there are: {}", list(.known))]
+    #[error("{}; there are: {}", unknown_workflow(.name, *.is_retired), list(.known))]
     UnknownWorkflow {
         /// The name that was asked for.
         name: String,
         /// The workflows that this caller may use.
         known: Vec<String>,
+        /// Whether it was retired: what was begun in it can be finished, nothing new is begun.
+        #[serde(default)]
+        is_retired: bool,
     },
     /// It does not exist, or lies outside what the caller may see; both look the same.
     #[error("there is no such {what}")]
@@ -116,6 +119,14 @@ impl Refusal {
     /// The refusal of something that does not exist for the caller.
     pub fn not_found(what: &str) -> Self {
         Self::NotFound { what: what.to_owned() }
+    }
+}
+
+fn unknown_workflow(name: &str, is_retired: bool) -> String {
+    if is_retired {
+        format!("the workflow {name:?} is retired, so nothing new is begun in it")
+    } else {
+        format!("there is no workflow {name:?} for this caller")
     }
 }
 

@@ -131,8 +131,11 @@ impl Guard {
             return Ok(workflow);
         }
         self.refresh().await?;
-        find()
-            .ok_or_else(|| Refusal::UnknownWorkflow { name: name.to_owned(), known: self.workflow_names(&token.reach) })
+        find().ok_or_else(|| Refusal::UnknownWorkflow {
+            name: name.to_owned(),
+            known: self.workflow_names(&token.reach),
+            is_retired: self.catalogue().workflows.contains_key(name),
+        })
     }
 
     fn workflow_names(&self, reach: &Reach) -> Vec<String> {

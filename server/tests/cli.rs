@@ -151,6 +151,8 @@ fn apply_makes_it_so_and_then_finds_it_so() {
     workflow     handoff             added
     destination  chat                retired
     destination  ledger              retired
+
+    The file leaves out, and so retires: accounting-handoff, chat "message". Nothing new is begun there; what was begun can be finished.
     "#);
     assert_snapshot!(machine.apply(&format!("{HANDOFF}lease_seconds = 5\n")), @r"
     KIND      NAME     CHANGE
@@ -335,6 +337,8 @@ async fn a_running_server_follows_what_is_applied() {
         let answer = answered(shop.begin("order-2")).await;
         if answer.status == StatusCode::NOT_FOUND {
             assert_eq!(answer.body["code"], "unknown_workflow", "{answer:?}");
+            let detail = answer.body["detail"].as_str().unwrap();
+            assert!(detail.contains("is retired, so nothing new is begun in it"), "{detail}");
             break;
         }
         assert!(applied.elapsed() < Duration::from_millis(2_500), "it was retired a while ago: {answer:?}");

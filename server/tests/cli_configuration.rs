@@ -69,6 +69,12 @@ base_url = "https://ledger.example"
 method = "GET"
 path = "/tasks"
 "#), @"wrong.toml:4:1: destination.lookup.records: is missing; add it");
+    assert_snapshot!(fault(r#"[[destination]]
+name = "ledger"
+base_url = "https://ledger.example"
+[destination.lookup]
+path = "/tasks"
+"#), @"wrong.toml:4:1: destination.lookup.method: is missing; add it; possible: GET, POST");
 }
 
 #[test]
@@ -341,7 +347,9 @@ fn every_secret_that_is_missing_is_named_and_none_is_shown() {
 fn what_is_in_force_is_itself_a_file_that_is_right() {
     let machine = Machine::new();
     let file = "[server]\nlisten = \"[::1]:9\"\n[[workflow]]\nname = \"handoff\"\n[workflow.amendment]\namendable = [\"/lines\"]\n";
-    let shown = machine.write("onceover.toml", file).run(&["check", "onceover.toml"]).ok();
+    let checked = machine.write("onceover.toml", file).run(&["check", "onceover.toml"]);
+    assert_eq!(checked.stderr, "onceover.toml: nothing is wrong.\n");
+    let shown = checked.ok();
     assert_eq!(machine.write("shown.toml", &shown).run(&["check", "shown.toml"]).ok(), shown);
 }
 

@@ -150,7 +150,8 @@ impl Guard {
         self.refresh().await?;
         let known = self.workflow_names(&Reach::EVERYTHING);
         if let Some(unknown) = reach.workflows.iter().flatten().find(|name| !known.contains(name)) {
-            return Err(Refusal::UnknownWorkflow { name: unknown.clone(), known });
+            let is_retired = self.catalogue().workflows.contains_key(unknown);
+            return Err(Refusal::UnknownWorkflow { name: unknown.clone(), known, is_retired });
         }
         let secret = TokenSecret::new([self.inner.entropy.bytes(), self.inner.entropy.bytes()]);
         let at = self.now();

@@ -70,7 +70,7 @@ fn read_filter(query: &Query) -> Result<Filter, Problem> {
     let states = query.all("state").filter(|name| !name.is_empty()).map(|name| {
         StateName::parse(name).ok_or_else(|| {
             let known = StateName::ALL.map(StateName::as_str).join(", ");
-            Problem::field("state", format!("is no state; there are: {known}"))
+            Problem::field("state", format!("is {name:?}, which is no state; there are: {known}"))
         })
     });
     Ok(Filter {

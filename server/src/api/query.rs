@@ -3,8 +3,10 @@
 use chrono::{DateTime, Utc};
 use guard::clock::{Timestamp, to_millisecond};
 
-use crate::body::check_names;
 use crate::problem::Problem;
+
+/// How much a name must be like a known one for that to have been meant, from 0 (not at all) to 1 (the same).
+const ALIKE_MIN: f64 = 0.7;
 
 /// The parameters of a query string, taken out one by one.
 pub struct Query {
@@ -12,16 +14,18 @@ pub struct Query {
 }
 
 impl Query {
-    /// The parameters of `query`, of which only `known` ones are looked at; a mistyped one is refused, as in a body.
+    /// The parameters of `query`, all of which must be `known`: one that is left out of account would show more than was asked for.
     ///
     /// # Errors
-    /// A mistyped name.
+    /// An unknown name, with the one that is nearest to it and those that there are.
     pub fn of(query: Option<&str>, known: &[&str]) -> Result<Self, Problem> {
         // Reading pairs of text never fails: what is no UTF-8 is replaced.
         let parameters: Vec<(String, String)> =
             serde_urlencoded::from_str(query.unwrap_or_default()).unwrap_or_default();
-        check_names(parameters.iter().map(|(name, _)| name.as_str()), known)?;
-        Ok(Self { parameters })
+        match parameters.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            Some((unknown, _)) => Err(Problem::field(unknown, unknown_name(unknown, known))),
+            None => Ok(Self { parameters }),
+        }
     }
 
     /// Every value of the parameter.
@@ -71,6 +75,14 @@ impl Query {
     }
 }
 
+/// What is said of a name that is not known.
+fn unknown_name(unknown: &str, known: &[&str]) -> String {
+    let alike = known.iter().map(|name| (strsim::jaro_winkler(unknown, name), name));
+    let nearest = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let meant = nearest.filter(|(alike, _)| *alike >= ALIKE_MIN).map(|(_, name)| format!("did you mean {name}? "));
+    format!("is no parameter of this list; {}there are: {}", meant.unwrap_or_default(), known.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +101,16 @@ mod tests {
 
     #[test]
     fn a_parameter_that_would_be_ignored_by_mistake_is_refused() {
-        assert!(Query::of(Some("compnay=a"), &["company"]).is_err());
+        for (unknown, meant) in [("compnay", "company"), ("status", "state")] {
+            let refused = Query::of(Some(&format!("{unknown}=a")), &["company", "state"]).err().unwrap();
+            let refused = refused.document("", "r");
+            assert!(
+                refused.contains(&format!("{unknown} is no parameter of this list; did you mean {meant}?")),
+                "{refused}"
+            );
+        }
+        let refused = Query::of(Some("x=a"), &["company", "state"]).err().unwrap().document("", "r");
+        assert!(refused.contains("x is no parameter of this list; there are: company, state"), "{refused}");
         assert!(Query::of(Some("company=a&company=b"), &["company"]).unwrap().one("company").is_err());
         assert_eq!(Query::of(Some("company="), &["company"]).unwrap().one("company").unwrap(), None);
     }

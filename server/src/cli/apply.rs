@@ -54,7 +54,16 @@ fn told(applied: &Applied) -> String {
     if rows.is_empty() {
         return "Nothing is configured, and the file names nothing.\n".to_owned();
     }
-    table(["KIND", "NAME", "CHANGE"], &rows)
+    let retired: Vec<_> = applied.workflows.iter().filter(|(_, change)| **change == AppliedChange::Retired).collect();
+    let retired: Vec<_> = retired.into_iter().map(|(name, _)| name.as_str()).collect();
+    let mut text = table(["KIND", "NAME", "CHANGE"], &rows);
+    if !retired.is_empty() {
+        let names = retired.join(", ");
+        text += &format!(
+            "\nThe file leaves out, and so retires: {names}. Nothing new is begun there; what was begun can be finished.\n"
+        );
+    }
+    text
 }
 
 /// The word for a change.

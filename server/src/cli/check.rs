@@ -12,9 +12,9 @@ Examples:
   onceover check
       what is in force without a file
 
-Nothing is changed and no database is opened. What is printed holds no secret: passwords and the
-values of headers are masked. Where a header stands for a secret (env:NAME, file:PATH), it is
-checked that the secret can be read here.";
+Nothing is changed and no database is opened; that nothing is wrong is said on standard error. What
+is printed holds no secret: passwords and the values of headers are masked. Where a header stands
+for a secret (env:NAME, file:PATH), it is checked that the secret can be read here.";
 
 /// Says what is wrong in a configuration file, or prints what is in force: the file's content with every default, and the
 /// settings of a server that is started with the same flags.
@@ -53,6 +53,10 @@ impl Check {
             }
         }
         configuration.server = settings.to_table();
-        print(&effective(&configuration)?)
+        print(&effective(&configuration)?)?;
+        match &path {
+            Some(path) => tell(&format!("{}: nothing is wrong.", path.display())),
+            None => Ok(()),
+        }
     }
 }

@@ -2,10 +2,15 @@
 
 use std::fmt;
 
+use guard::destination::{LOOKUP_METHODS, METHODS};
+
 use super::place::Tree;
 
 /// The similarity (Jaro-Winkler, 0 to 1) from which a name is offered for another.
 const SIMILAR_MIN: f64 = 0.8;
+
+/// What is said of a key that is missing.
+const MISSING: &str = "is missing; add it";
 
 /// A place in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,13 +69,23 @@ pub(super) fn of_shape(file: &str, text: &str, error: &toml::de::Error) -> Confi
         (Some(key), Some(missing)) => Some(format!("{key}.{missing}")),
         (key, missing) => key.or(missing),
     };
+    let possible: &[&str] = match key.as_deref() {
+        Some("destination.lookup.method") => &LOOKUP_METHODS,
+        Some("destination.create.method") => &METHODS,
+        Some(_) | None => &[],
+    };
+    let message = if possible.is_empty() || message != MISSING {
+        message
+    } else {
+        format!("{message}; possible: {}", possible.join(", "))
+    };
     ConfigFault { file: file.to_owned(), place, key, message }
 }
 
 /// Says what the parser and the shapes say in the words of the file; also the key that is missing, where one is.
 fn mended(message: &str) -> (Option<String>, String) {
     if let Some(missing) = quoted_after(message, "missing field ") {
-        return (Some(missing.to_owned()), "is missing; add it".to_owned());
+        return (Some(missing.to_owned()), MISSING.to_owned());
     }
     if let Some(unknown) = quoted_after(message, "unknown field ") {
         let known: Vec<&str> = message.split('`').skip(3).step_by(2).collect();

@@ -96,10 +96,18 @@ async fn a_parameter_that_cannot_be_taken_is_named(fresh: Fresh) {
         ("company=%20ACME", "company"),
         ("company=a&company=b", "company"),
         ("compnay=a", "compnay"),
+        ("status=unknown", "status"),
+        ("unheard=of", "unheard"),
     ] {
         worker.get(&format!("/api/v1/operations?{query}")).await.expect_invalid(field);
     }
-    assert_eq!(worker.get("/api/v1/operations?state=&company=&limit=500&unheard=of").await.status, 200);
+    assert_eq!(worker.get("/api/v1/operations?state=&company=&limit=500").await.status, 200);
+    let detail = async |query: &str| {
+        let answer = worker.get(&format!("/api/v1/operations?{query}")).await.json();
+        answer["detail"].as_str().unwrap().to_owned()
+    };
+    assert!(detail("status=unknown").await.contains("did you mean state?"));
+    assert!(detail("state=unkown").await.contains(r#""unkown""#), "the value is quoted");
     desk.close().await;
 }
 
