@@ -12,6 +12,7 @@ pub(crate) mod destinations;
 pub(crate) mod entrance;
 pub(crate) mod fault;
 pub(crate) mod frame;
+pub(crate) mod fresh;
 pub(crate) mod guide;
 pub(crate) mod heading;
 pub(crate) mod icon;

@@ -82,6 +82,11 @@ pub(crate) fn standing(operation: &OperationView) -> (String, String) {
     }
 }
 
+/// What the payload that an operation stands for is called: nobody approves the first revision.
+pub(crate) const fn standing_payload(revision: u32) -> &'static str {
+    if revision > 1 { "Approved payload" } else { "First payload" }
+}
+
 /// Since when the state holds, where it says so.
 pub(crate) const fn since(state: &State) -> Option<Timestamp> {
     match state {

@@ -142,14 +142,19 @@ describe("the table of operations", () => {
         const answer = await page.visit(`/operations?${query}`);
         assert.equal(answer.status(), 422, query);
         await page.getByRole("heading", { level: 2, name: "That address cannot be read" }).waitFor();
+        if (query === "state=lost") await page.getByText('is "lost", which is no state').waitFor();
         await page.getByRole("search").waitFor();
       }
       const answer = await page.visit("/operations/0192f0c1-2345-7890-abcd-0123456789ab");
       assert.equal(answer.status(), 404);
       await page.getByRole("heading", { level: 1, name: "Not found" }).waitFor();
-      const missing = await page.goto("/nowhere");
+      const missing = await page.visit("/nowhere");
       assert.equal(missing.status(), 404);
       await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
+      // It is a page of the desk like any other.
+      await page.getByRole("banner").getByText(address("vera")).waitFor();
+      await page.getByRole("navigation", { name: "Desk" }).getByRole("link", { name: "Operations" }).click();
+      await page.getByRole("heading", { level: 1, name: "Operations" }).waitFor();
     });
   }
 

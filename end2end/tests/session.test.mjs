@@ -45,7 +45,7 @@ describe("sign-in", () => {
       for (const email of [address("olga"), "nobody@example.com"]) {
         await page.visit("/login?next=/settings");
         await signIn(page, email, "a wrong password");
-        await page.getByRole("alert").getByText("Address and password do not go together.").waitFor();
+        await page.getByRole("alert").getByText("E-mail address and password do not go together.").waitFor();
         assert.equal(await page.getByLabel("Address").inputValue(), email);
         assert.equal(await page.getByLabel("Password").inputValue(), "");
         answers.push((await page.getByRole("main").innerText()) + new URL(page.url()).search.replace(encodeURIComponent(email), ""));

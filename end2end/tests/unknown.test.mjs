@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 
-import { MODES, address, begin, openDesk, sentence } from "../support/desk.mjs";
+import { MODES, address, begin, eventually, openDesk, sentence } from "../support/desk.mjs";
 
 describe("settling what is uncertain", () => {
   let desk;
@@ -16,7 +16,7 @@ describe("settling what is uncertain", () => {
   /** Opens the queue at the forms of one operation. */
   const openForms = async (page, document) => {
     await page.visit("/unknown");
-    const row = page.getByRole("row", { name: sentence(document) });
+    const row = page.getByRole("row", { name: sentence(document) }).filter({ hasNot: page.getByRole("heading") });
     await row.getByText("no answer within 10 s").waitFor();
     await page.getByRole("link", { name: new RegExp(`^Decide.*${document}`) }).click();
     return {
@@ -67,6 +67,36 @@ describe("settling what is uncertain", () => {
         await evidence.getByRole("link").getAttribute("href"),
         "https://tickets.example/4711",
       );
+    });
+
+    test(`${mode}: "Decide" brings the forms into view, with the focus and what to search for`, async () => {
+      const many = Array.from({ length: 4 }, () => begin());
+      for (const asked of many) await desk.worker.lose({ ...asked, worker: "billing-7" });
+      const { document } = many.at(-1);
+      const { operation } = await desk.worker.begin(many.at(-1));
+      for (const viewport of [{ width: 390, height: 844 }, { width: 1440, height: 500 }]) {
+        const page = await desk.page({ as: "olga", scripts, viewport });
+        await page.visit("/unknown");
+        await page.getByRole("link", { name: new RegExp(`^Decide.*${document}`) }).click();
+        const panel = page.getByRole("region", { name: `Decide: ${sentence(document)}` });
+        await panel.waitFor();
+        await isAtTop(page, panel, sentence(document));
+        await panel.getByText(operation.external_reference, { exact: true }).waitFor();
+        await panel.getByText("1,180.00 EUR").waitFor();
+        await panel.getByText("billing-7").waitFor();
+        await panel.getByRole("link", { name: /^Open the operation/ }).click();
+        await page.waitForURL(`**/operations/${operation.id}`);
+
+        // An address that leads there does the same, and the name of the operation stays in view.
+        await page.goto("about:blank");
+        await page.visit(`/operations/${operation.id}#decide`);
+        await isAtTop(page, panel, sentence(document));
+        await page.visit("/");
+        const need = page.getByRole("region", { name: "What needs you now" }).getByRole("listitem").getByRole("link").first();
+        const name = await need.innerText();
+        await need.click();
+        await isAtTop(page, page.locator("#decide"), name);
+      }
     });
 
     test(`${mode}: not applied, with a reason, so that the next begin is attempt 2`, async () => {
@@ -147,6 +177,52 @@ describe("settling what is uncertain", () => {
     });
   }
 
+  test("the queue looks again by itself, and shows what came once it is asked to", async () => {
+    const fresh = await openDesk({ people: { olga: ["--role", "operator"] } });
+    try {
+      const [first, second] = [begin(), begin()];
+      const { operation } = await fresh.worker.lose(first);
+      const pages = { "/unknown": await fresh.page({ as: "olga" }), "/operations": await fresh.page({ as: "olga" }) };
+      const overview = await fresh.page({ as: "olga" });
+      await overview.visit("/");
+      for (const [path, page] of Object.entries(pages)) {
+        await page.visit(path);
+        await page.getByRole("row", { name: sentence(first.document) }).waitFor();
+      }
+      const places = Object.values(pages).map((page) => page.getByRole("table").boundingBox());
+      const before = await Promise.all(places);
+      await fresh.worker.lose(second);
+      for (const [index, page] of Object.values(pages).entries()) {
+        const show = page.getByRole("button", { name: "1 new: show" });
+        await show.waitFor();
+        assert.equal(await page.getByRole("row", { name: sentence(second.document) }).count(), 0, "nothing moves by itself");
+        assert.deepEqual(await page.getByRole("table").boundingBox(), before[index], "the offer moves nothing either");
+        await show.click();
+        await page.getByRole("row", { name: sentence(second.document) }).waitFor();
+        await show.waitFor({ state: "detached" });
+      }
+      await overview.getByRole("link", { name: sentence(second.document) }).waitFor();
+
+      // What only changes is shown where it is; here, a repetition.
+      await pages["/operations"].getByRole("heading", { level: 1 }).hover();
+      await fresh.worker.begin(first);
+      await pages["/operations"].getByRole("row", { name: sentence(first.document) }).getByRole("cell", { name: "1", exact: true }).nth(1).waitFor();
+
+      // While somebody decides, nothing is taken from under the hand.
+      const page = pages["/unknown"];
+      await page.getByRole("link", { name: new RegExp(`^Decide.*${first.document}`) }).click();
+      const reason = page.getByRole("region", { name: "Not applied" }).getByLabel("Reason");
+      await reason.fill("I am still looking");
+      await fresh.worker.lose(begin());
+      await page.getByRole("button", { name: "1 new: show" }).waitFor();
+      assert.equal(await reason.inputValue(), "I am still looking");
+      assert.equal(await fresh.worker.state(operation.id), "unknown");
+      await fresh.endPages();
+    } finally {
+      await fresh.close();
+    }
+  });
+
   test("an empty queue says when something comes", async () => {
     const fresh = await openDesk({ people: { olga: ["--role", "operator"] } });
     try {
@@ -160,3 +236,15 @@ describe("settling what is uncertain", () => {
     }
   });
 });
+
+/** Fails unless the panel starts within the window, its name in view, and the focus is in it. */
+async function isAtTop(page, panel, name) {
+  const { height } = page.viewportSize();
+  await eventually(async () => {
+    const { y } = await panel.boundingBox();
+    assert.ok(y >= 0 && y < height / 2, `the panel starts at ${y} of ${height}`);
+    assert.equal(await page.evaluate(() => Boolean(document.activeElement.closest("#decide"))), true, "the focus is in it");
+  });
+  const title = await panel.getByRole("heading", { name }).boundingBox();
+  assert.ok(title.y >= 0 && title.y + title.height <= height, "the name of the operation is in view");
+}

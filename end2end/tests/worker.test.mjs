@@ -64,8 +64,22 @@ describe("what a worker does, seen at the desk", () => {
       assert.deepEqual(await change("/customer"), ["\u{2212} removed", '"C-77"', "nothing"]);
       // The operation itself is what it was.
       await page.getByText("It was applied, once.").waitFor();
+      await page.getByText(/^1\sconflict is open: another payload came under the same key/).waitFor();
+      await page.getByRole("heading", { name: "First payload" }).waitFor();
       assert.equal(await desk.worker.state(operation.id), "confirmed");
-      assert.equal(await page.getByRole("heading", { name: "Decide", exact: true }).count(), 0);
+      // The timeline tells of each begin once: the one that opened the conflict, and the one after it.
+      const told = await page.getByRole("region", { name: "Timeline" }).getByRole("listitem").allInnerTexts();
+      assert.deepEqual(
+        [told.filter((line) => line.includes("Another payload came")).length, told.filter((line) => line.includes("with a changed payload")).length],
+        [1, 1],
+        told.join("\n"),
+      );
+      // Nothing is cut off on a phone: both values stand below their place.
+      await page.setViewportSize({ width: 390, height: 844 });
+      const table = conflict.getByRole("region");
+      assert.ok(await table.evaluate((element) => element.scrollWidth <= element.clientWidth), "no value is behind a scroll bar");
+      await page.setViewportSize({ width: 1280, height: 720 });
+      assert.equal(await page.getByRole("heading", { name: /^Decide/ }).count(), 0);
     });
 
     test(`${mode}: a lease that ends while it may have been written is unknown, and a late report settles it`, async () => {

@@ -1,4 +1,4 @@
-//! Conflicts: what differs between the approved payload and the one that came.
+//! Conflicts: what differs between the payload that stands and the one that came.
 
 use guard::{
     clock::Timestamp,
@@ -18,7 +18,12 @@ use crate::wording;
 
 /// One conflict with its changes.
 #[component]
-pub(crate) fn ConflictCard(conflict: Conflict, now: Timestamp) -> impl IntoView {
+pub(crate) fn ConflictCard(
+    conflict: Conflict,
+    /// What the payload that stands is called.
+    stands: &'static str,
+    now: Timestamp,
+) -> impl IntoView {
     let listed = conflict.changes.len() as u64;
     let total = u64::from(conflict.changes_total);
     let rest = (total > listed)
@@ -41,17 +46,17 @@ pub(crate) fn ConflictCard(conflict: Conflict, now: Timestamp) -> impl IntoView 
                 " ago)"
             </p>
             <div class="scroll" tabindex="0" role="region" aria-label=title>
-                <table class="changes">
+                <table class="cards changes">
                     <caption class="hidden">{caption}</caption>
                     <thead>
                         <tr>
                             <th scope="col">"Change"</th>
                             <th scope="col">"Place"</th>
-                            <th scope="col">"Approved"</th>
-                            <th scope="col">"Received"</th>
+                            <th scope="col">{stands}</th>
+                            <th scope="col">"Received payload"</th>
                         </tr>
                     </thead>
-                    <tbody>{conflict.changes.into_iter().map(|change| view! { <ChangeRow change /> }).collect_view()}</tbody>
+                    <tbody>{conflict.changes.into_iter().map(|change| view! { <ChangeRow change stands /> }).collect_view()}</tbody>
                 </table>
             </div>
             {rest.map(|rest| view! { <p class="note">{rest}</p> })}
@@ -64,7 +69,7 @@ pub(crate) fn ConflictCard(conflict: Conflict, now: Timestamp) -> impl IntoView 
 }
 
 #[component]
-fn ChangeRow(change: Change) -> impl IntoView {
+fn ChangeRow(change: Change, stands: &'static str) -> impl IntoView {
     let (sign, word) = match change.kind {
         ChangeKind::Changed => ("~", "changed"),
         ChangeKind::Added => ("+", "added"),
@@ -72,20 +77,20 @@ fn ChangeRow(change: Change) -> impl IntoView {
     };
     view! {
         <tr class=format!("change is-{}", change.kind.as_str())>
-            <td class="change-kind">
+            <td class="change-kind" data-label="Change">
                 <span aria-hidden="true">{sign}</span>
                 " "
                 {word}
             </td>
-            <th scope="row">
+            <th scope="row" data-label="Place">
                 <code>
                     <Plain text=change.path.to_string() />
                 </code>
             </th>
-            <td>
+            <td data-label=stands>
                 <Value value=change.approved />
             </td>
-            <td>
+            <td data-label="Received payload">
                 <Value value=change.received />
             </td>
         </tr>

@@ -1,9 +1,9 @@
 //! The forms by which a person decides what is uncertain.
 
 use guard::{clock::Timestamp, id::OperationId, person::Person, refusal::Refusal, view::OperationView};
-use leptos::{form::ActionForm, prelude::*};
+use leptos::{form::ActionForm, html::Section, prelude::*};
 
-use super::{banner::Refused, frame::Stirred, plain::Plain};
+use super::{banner::Refused, copy::Copyable, frame::Stirred, heading::bring_soon, money::Amount, plain::Plain};
 use crate::{
     failure::Failure,
     functions::resolve::Resolve,
@@ -11,9 +11,10 @@ use crate::{
     wording,
 };
 
-/// Both forms for one operation; each carries the version and the fingerprint that it was rendered with.
+/// What a person needs to decide on one operation, and both forms; each carries the version and the fingerprint that it was
+/// rendered with. An address leads here by `#decide`.
 #[component]
-pub(crate) fn DecisionForms(
+pub(crate) fn DecisionPanel(
     operation: OperationView,
     person: Person,
     origin: Origin,
@@ -23,6 +24,9 @@ pub(crate) fn DecisionForms(
     /// What was refused before, so that nothing that was written is lost.
     #[prop(into)]
     refused: Option<(Draft, Failure)>,
+    /// Whether it was opened on the page that is shown: then it comes into view, with the focus.
+    #[prop(optional)]
+    is_opened: bool,
     /// The act, so that the page can tell its effect.
     act: ServerAction<Resolve>,
 ) -> impl IntoView {
@@ -31,6 +35,7 @@ pub(crate) fn DecisionForms(
         refused.clone().filter(|(draft, _)| draft.verdict == verdict && draft.operation == operation.id)
     };
     let (confirm, not_applied) = (mine(Verdict::Confirmed), mine(Verdict::NotApplied));
+    let shown = operation.clone();
     let form = move |verdict, refused| {
         let why_not = match verdict {
             Verdict::Confirmed => why_not.clone(),
@@ -38,11 +43,65 @@ pub(crate) fn DecisionForms(
         };
         view! { <DecisionForm operation=operation.clone() verdict origin refused why_not act /> }
     };
+    let panel = NodeRef::<Section>::new();
+    Effect::new(move || {
+        if let Some(panel) = panel.get().filter(|_| is_opened) {
+            bring_soon(panel);
+        }
+    });
     view! {
-        <div class="decision" id="decide">
-            {form(Verdict::Confirmed, confirm)}
-            {form(Verdict::NotApplied, not_applied)}
-        </div>
+        <section class="panel decision" id="decide" tabindex="-1" aria-labelledby="decide-title" node_ref=panel>
+            <h2 id="decide-title">
+                "Decide: "
+                <Plain text=shown.sentence.clone() />
+            </h2>
+            <Sought operation=shown origin />
+            <div class="decision-forms">
+                {form(Verdict::Confirmed, confirm)}
+                {form(Verdict::NotApplied, not_applied)}
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+/// What a person searches the destination for.
+#[component]
+fn Sought(operation: OperationView, origin: Origin) -> impl IntoView {
+    let link = match origin {
+        Origin::Operation => None,
+        Origin::Queue => Some(view! {
+            <p>
+                <a href=format!("/operations/{}", operation.id)>"Open the operation: payload, timeline, evidence"</a>
+            </p>
+        }),
+    };
+    view! {
+        <dl class="sought">
+            <div>
+                <dt>"External reference"</dt>
+                <dd>
+                    <Copyable value=operation.external_reference what="external reference" />
+                </dd>
+            </div>
+            <div>
+                <dt>"Money"</dt>
+                <dd>
+                    <Amount money=operation.money />
+                </dd>
+            </div>
+            <div>
+                <dt>"Worker"</dt>
+                <dd>
+                    {match operation.worker {
+                        Some(worker) => view! { <Plain text=worker /> }.into_any(),
+                        None => view! { <span class="none">"not named"</span> }.into_any(),
+                    }}
+                </dd>
+            </div>
+        </dl>
+        <p class="note">"Search the destination for the external reference: the worker was given it to write into the record."</p>
+        {link}
     }
     .into_any()
 }

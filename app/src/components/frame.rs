@@ -9,6 +9,7 @@ use leptos_router::{
 
 use super::{
     awaited::Part,
+    fresh::look_again,
     icon::{Icon, Picture},
     plain::Plain,
     theme::ThemeSwitch,
@@ -32,10 +33,22 @@ impl Stirred {
 /// The frame around the pages for those who are signed in.
 #[component]
 pub(crate) fn Frame() -> impl IntoView {
+    view! {
+        <Around>
+            <Outlet />
+        </Around>
+    }
+    .into_any()
+}
+
+/// The frame around whatever stands in it.
+#[component]
+pub(crate) fn Around(children: Children) -> impl IntoView {
     let stirred = Stirred(RwSignal::new(0));
     provide_context(stirred);
     let path = use_location().pathname;
     let surroundings = Resource::new(move || (path.get(), stirred.0.get()), |_| read_frame());
+    look_again(move || surroundings.refetch());
     let waiting = move || {
         Suspend::new(async move {
             let waiting = surroundings.await.ok().map(|surroundings| surroundings.waiting);
@@ -90,7 +103,7 @@ pub(crate) fn Frame() -> impl IntoView {
                 <Part part=person />
             </header>
             <main id="main" tabindex="-1">
-                <Outlet />
+                {children()}
             </main>
         </div>
     }

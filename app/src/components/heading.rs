@@ -3,6 +3,7 @@
 use leptos::{html::H1, prelude::*};
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
+use wasm_bindgen::JsCast as _;
 
 /// The path whose heading was shown last, so that only a navigation moves the focus, not the first page.
 #[derive(Clone, Copy)]
@@ -23,7 +24,20 @@ pub(crate) fn focus_soon(element: web_sys::HtmlElement) {
     });
 }
 
-/// The heading. After a navigation the focus is set on it, which also reads it out.
+/// Brings an element to the top of the window, and the focus into it; as [`focus_soon`], in the next frame.
+pub(crate) fn bring_soon(element: web_sys::HtmlElement) {
+    request_animation_frame(move || bring(&element));
+}
+
+fn bring(element: &web_sys::HtmlElement) {
+    element.scroll_into_view();
+    let options = web_sys::FocusOptions::new();
+    options.set_prevent_scroll(true);
+    let _ = element.focus_with_options(&options);
+}
+
+/// The heading. After a navigation the focus is set on it, which also reads it out; an address that names a place of the page
+/// leads there instead.
 #[component]
 pub(crate) fn Heading(
     /// The title of the document.
@@ -32,13 +46,21 @@ pub(crate) fn Heading(
     children: Children,
 ) -> impl IntoView {
     let heading = NodeRef::<H1>::new();
-    let path = use_location().pathname;
+    let location = use_location();
+    let (path, hash) = (location.pathname, location.hash);
     let last = use_context::<LastPath>();
     Effect::new(move || {
         let Some((heading, LastPath(last))) = heading.get().zip(last) else { return };
         let path = path.get_untracked();
         if last.get_value().is_some_and(|last| last != path) {
-            focus_soon(heading.into());
+            let hash = hash.get_untracked();
+            request_animation_frame(move || {
+                let place = document().get_element_by_id(hash.trim_start_matches('#'));
+                match place.and_then(|place| place.dyn_into::<web_sys::HtmlElement>().ok()) {
+                    Some(place) => bring(&place),
+                    None => drop(heading.focus()),
+                }
+            });
         }
         last.set_value(Some(path));
     });

@@ -47,7 +47,7 @@ pub(crate) fn PeopleTable(people: Vec<Person>, me: Person) -> impl IntoView {
         let is_me = person.id == me.id;
         view! {
             <tr>
-                <th scope="row" data-label="Address">
+                <th scope="row" data-label="E-mail address">
                     <Plain text=person.email />
                     {is_me.then(|| view! { <span class="optional">" you"</span> })}
                 </th>
@@ -64,7 +64,7 @@ pub(crate) fn PeopleTable(people: Vec<Person>, me: Person) -> impl IntoView {
                 <caption class="hidden">"People who can sign in, by address"</caption>
                 <thead>
                     <tr>
-                        <th scope="col">"Address"</th>
+                        <th scope="col">"E-mail address"</th>
                         <th scope="col">"Role"</th>
                         <th scope="col">"Companies"</th>
                     </tr>
@@ -81,7 +81,7 @@ const fn meaning(role: Role) -> &'static str {
     match role {
         Role::Viewer => "looks",
         Role::Operator => "decides what is uncertain",
-        Role::Finance => "sets rules, approves",
+        Role::Finance => "looks, until a later version has amendments",
         Role::Admin => "manages people and tokens, and decides",
     }
 }
@@ -116,7 +116,7 @@ pub(crate) fn PersonForm(
             {failure.map(|failure| view! { <Refused what="Nobody was added" failure /> })}
             {move || inline().map(|failure| view! { <Refused what="Nobody was added" failure /> })}
             <ActionForm action=act node_ref=form>
-                <label for="person-email">"Address"</label>
+                <label for="person-email">"E-mail address"</label>
                 <input
                     id="person-email"
                     name="draft[email]"

@@ -29,6 +29,7 @@ struct Happening {
 /// The timeline, the newest first.
 #[component]
 pub(crate) fn Timeline(entries: Vec<Entry>, deliveries: Vec<Delivery>) -> impl IntoView {
+    let deliveries = without_openings(&entries, deliveries);
     let mut happenings: Vec<Happening> = entries.iter().map(of_entry).chain(of_deliveries(&deliveries)).collect();
     happenings.sort_by_key(|happening| Reverse((happening.at, happening.sequence.unwrap_or(u64::MAX))));
     view! { <ol class="timeline">{happenings.into_iter().map(line).collect_view()}</ol> }
@@ -37,11 +38,12 @@ pub(crate) fn Timeline(entries: Vec<Entry>, deliveries: Vec<Delivery>) -> impl I
 fn line(happening: Happening) -> impl IntoView {
     let Happening { at, sequence, actor, sentence, facts, link, tone } = happening;
     let facts = facts.into_iter().map(|(name, value)| {
+        let title = value.clone();
         view! {
             <span class="fact">
                 {name}
                 " "
-                <code>
+                <code class="fact-id" title=title>
                     <Plain text=value />
                 </code>
             </span>
@@ -197,6 +199,21 @@ fn candidate(value: &Json) -> String {
         .member("destination_reference")
         .map(plain)
         .map_or_else(|| reference.clone(), |id| format!("{id} ({reference})"))
+}
+
+/// The deliveries without those that opened a conflict: the trail tells of them already.
+fn without_openings(entries: &[Entry], mut deliveries: Vec<Delivery>) -> Vec<Delivery> {
+    for entry in entries.iter().filter(|entry| entry.kind == EntryKind::ConflictOpened) {
+        let request = entry.detail.member("request_id").map(plain);
+        // The oldest one: a client may use the id of a request again.
+        let opening = deliveries.iter().rposition(|delivery| {
+            delivery.decision == DecisionName::Conflict && request.is_some() && delivery.request_id == request
+        });
+        if let Some(opening) = opening {
+            deliveries.remove(opening);
+        }
+    }
+    deliveries
 }
 
 /// Begins that changed nothing, newest first; equal ones behind each other become one line.

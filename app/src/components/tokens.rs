@@ -59,7 +59,7 @@ pub(crate) fn TokenTable(
                         <th scope="col">"Companies"</th>
                         <th scope="col">"Workflows"</th>
                         <th scope="col">"Made"</th>
-                        <th scope="col">"Accepted"</th>
+                        <th scope="col">"Status"</th>
                     </tr>
                 </thead>
                 <tbody>{rows.collect_view()}</tbody>
@@ -74,44 +74,56 @@ fn TokenRow(token: Token, is_asked: bool, act: ServerAction<RevokeToken>) -> imp
     let id = token.id;
     let scopes = token.scopes.iter().map(|scope| view! { <li><code>{scope.as_str()}</code></li> }).collect_view();
     let Reach { companies, workflows } = token.reach;
-    let accepted = match (token.revoked_at, is_asked) {
+    let name = token.name.clone();
+    let status = match (token.revoked_at, is_asked) {
         (Some(at), _) => view! {
             <span class="none">"revoked "</span>
             <Moment at />
         }
         .into_any(),
         (None, false) => view! {
-            <a class="button is-quiet is-small" href=format!("/settings?revoke={id}#token-{id}")>
+            <span class="none">"accepted "</span>
+            <a class="button is-quiet is-small" href=format!("/settings?revoke={id}#token-{id}") data-noscroll="true">
                 "Revoke"
                 <span class="hidden">" "{token.name.clone()}</span>
             </a>
         }
         .into_any(),
-        (None, true) => view! {
-            <div class="confirm">
-                <p>"Whoever uses it is refused from then on. This cannot be undone."</p>
-                <ActionForm action=act>
-                    <input type="hidden" name="id" value=id.to_string() />
-                    <p class="actions">
-                        <button type="submit" class="is-danger is-small">
-                            "Revoke for good"
-                        </button>
-                        <a class="button is-quiet is-small" href="/settings#tokens">
-                            "Keep"
-                        </a>
-                    </p>
-                </ActionForm>
-            </div>
-        }
-        .into_any(),
+        (None, true) => view! { <span class="none">"revoke?"</span> }.into_any(),
     };
+    let question = (is_asked && token.revoked_at.is_none()).then(|| {
+        view! {
+            <tr class="confirm">
+                <td colspan="6">
+                    <p>
+                        "Revoke "
+                        <strong>
+                            <Plain text=name />
+                        </strong>
+                        "? Whoever uses it is refused from then on. This cannot be undone."
+                    </p>
+                    <ActionForm action=act>
+                        <input type="hidden" name="id" value=id.to_string() />
+                        <p class="actions">
+                            <button type="submit" class="is-danger is-small">
+                                "Revoke for good"
+                            </button>
+                            <a class="button is-quiet is-small" href="/settings#tokens" data-noscroll="true">
+                                "Keep"
+                            </a>
+                        </p>
+                    </ActionForm>
+                </td>
+            </tr>
+        }
+    });
     view! {
-        <tr id=format!("token-{id}") class:is-off=token.revoked_at.is_some()>
+        <tr id=format!("token-{id}") class:is-off=token.revoked_at.is_some() class:is-asked=question.is_some()>
             <th scope="row" data-label="Name">
                 <Plain text=token.name />
             </th>
             <td data-label="Scopes">
-                <ul class="words">{scopes}</ul>
+                <ul class="words is-whole">{scopes}</ul>
             </td>
             <td data-label="Companies">
                 <Names names=companies />
@@ -122,8 +134,9 @@ fn TokenRow(token: Token, is_asked: bool, act: ServerAction<RevokeToken>) -> imp
             <td data-label="Made">
                 <Moment at=token.created_at />
             </td>
-            <td data-label="Accepted">{accepted}</td>
+            <td data-label="Status">{status}</td>
         </tr>
+        {question}
     }
     .into_any()
 }
@@ -161,8 +174,8 @@ pub(crate) fn TokenForm(
         let meaning = match scope {
             Scope::OperationsWrite => "begin, mark sending, extend, report",
             Scope::OperationsRead => "read operations, payloads, the trail",
-            Scope::AmendmentsPropose => "propose amendments",
-            Scope::ReconciliationWrite => "hand in the destination's records",
+            Scope::AmendmentsPropose => "for amendments, in a later version",
+            Scope::ReconciliationWrite => "for reconciliation, in a later version",
             Scope::MetricsRead => "read the metrics",
         };
         let is_usual = matches!(scope, Scope::OperationsWrite | Scope::OperationsRead);

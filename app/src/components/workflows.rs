@@ -13,7 +13,7 @@ use crate::{functions::read_settings::ConfiguredWorkflow, wording};
 /// One workflow with its rules.
 #[component]
 pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
-    let ConfiguredWorkflow { workflow, version, destination } = configured;
+    let ConfiguredWorkflow { workflow, version, destination, is_retired } = configured;
     let seconds = |seconds: u32| wording::duration(chrono::TimeDelta::seconds(seconds.into()));
     let actions = workflow.actions.iter().map(|action| action.as_str().to_owned()).collect::<Vec<_>>().join(", ");
     let steps = if workflow.two_step {
@@ -42,7 +42,7 @@ pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
         )
     };
     view! {
-        <article class="panel workflow">
+        <article class="panel workflow" class:is-retired=is_retired>
             <h3>
                 <Plain text=workflow.title().to_owned() />
             </h3>
@@ -50,9 +50,18 @@ pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
                 <code>
                     <Plain text=workflow.name.as_str().to_owned() />
                 </code>
-                " · definition "
+                " · policy version "
                 {version}
             </p>
+            {is_retired
+                .then(|| {
+                    view! {
+                        <p>
+                            <strong>"Retired"</strong>
+                            ": the latest file left it out. Nothing new is begun in it; what was begun can be finished."
+                        </p>
+                    }
+                })}
             {workflow.description.clone().map(|description| view! { <p><Plain text=description /></p> })}
             <dl class="facts">
                 <Rule name="Actions" text=actions />

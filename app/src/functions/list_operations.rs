@@ -137,7 +137,10 @@ mod parse {
     pub(super) fn filter(search: &Search) -> Result<Filter, Refusal> {
         let text = |text: &String| (!text.is_empty()).then(|| text.clone());
         let state = |name: &String| {
-            StateName::parse(name).ok_or_else(|| Refusal::field("state", format!("{name:?} is no state")))
+            StateName::parse(name).ok_or_else(|| {
+                let known = StateName::ALL.map(StateName::as_str).join(", ");
+                Refusal::field("state", format!("is {name:?}, which is no state; there are: {known}"))
+            })
         };
         Ok(Filter {
             workflow: text(&search.workflow),
@@ -186,7 +189,8 @@ mod parse {
         #[test]
         fn what_is_no_state_is_refused() {
             let search = Search { states: vec!["lost".to_owned()], ..Search::default() };
-            assert_eq!(filter(&search).unwrap_err().to_string(), r#"state: "lost" is no state"#);
+            let refused = filter(&search).unwrap_err().to_string();
+            assert!(refused.starts_with(r#"state: is "lost", which is no state; there are: "#), "{refused}");
         }
     }
 }

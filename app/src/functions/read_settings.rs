@@ -16,7 +16,7 @@ pub(crate) struct Settings {
     pub tokens: Vec<Token>,
     /// The people within reach, by address; for an administrator.
     pub people: Vec<Person>,
-    /// What is configured.
+    /// What is configured; what was, and is retired, at the end.
     pub workflows: Vec<ConfiguredWorkflow>,
     /// The destinations by name, with their headers masked.
     pub destinations: Vec<Destination>,
@@ -24,15 +24,17 @@ pub(crate) struct Settings {
     pub notice: Option<SettingsNotice>,
 }
 
-/// A workflow with the number of its definition and its destination.
+/// A workflow with its policy version and its destination.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ConfiguredWorkflow {
-    /// The definition.
+    /// The workflow.
     pub workflow: Workflow,
-    /// The number of the definition.
+    /// The policy version: the number of the workflow's rules.
     pub version: u32,
     /// Its destination, with its headers masked.
     pub destination: Option<Destination>,
+    /// Whether it is retired: nothing new is begun in it.
+    pub is_retired: bool,
 }
 
 /// Reads the settings.
@@ -61,8 +63,7 @@ pub(crate) const NOTICE: &str = "settings";
 #[cfg(feature = "ssr")]
 fn configured(guard: &guard::service::Guard) -> Vec<ConfiguredWorkflow> {
     let catalogue = guard.catalogue();
-    let current = catalogue.workflows.values().filter(|known| !known.is_retired);
-    let shown = current.map(|known| ConfiguredWorkflow {
+    let shown = catalogue.workflows.values().map(|known| ConfiguredWorkflow {
         workflow: known.workflow.clone(),
         version: known.version,
         destination: known
@@ -71,6 +72,8 @@ fn configured(guard: &guard::service::Guard) -> Vec<ConfiguredWorkflow> {
             .as_ref()
             .and_then(|name| catalogue.destinations.get(name))
             .map(|destination| destination.clone().masked()),
+        is_retired: known.is_retired,
     });
-    shown.collect()
+    let (retired, current): (Vec<_>, Vec<_>) = shown.partition(|configured| configured.is_retired);
+    current.into_iter().chain(retired).collect()
 }

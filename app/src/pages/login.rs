@@ -16,7 +16,7 @@ pub(crate) fn LoginPage() -> impl IntoView {
     let email = query.get("email").unwrap_or_default();
     let refusal = query.get("refused").map(|refused| match refused.as_str() {
         "rate" => "Too many tries. Wait a minute, then try again.",
-        _ => "Address and password do not go together.",
+        _ => "E-mail address and password do not go together.",
     });
     let first_start = Resource::new(|| (), |()| is_first_start());
     let nobody = move || {
@@ -39,7 +39,7 @@ pub(crate) fn LoginPage() -> impl IntoView {
             {refusal.map(|refusal| view! { <p class="banner is-refused" role="alert">{refusal}</p> })}
             <form method="post" action="/login">
                 <input type="hidden" name="next" value=next />
-                <label for="email">"Address"</label>
+                <label for="email">"E-mail address"</label>
                 <input id="email" name="email" type="email" value=email required autocomplete="username" autofocus />
                 <label for="password">"Password"</label>
                 <input id="password" name="password" type="password" required autocomplete="current-password" />

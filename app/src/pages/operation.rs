@@ -19,7 +19,7 @@ use crate::{
         banner::{DecidedBanner, Undecided},
         changes::ConflictCard,
         copy::Copyable,
-        decision::DecisionForms,
+        decision::DecisionPanel,
         fault::Fault,
         heading::Heading,
         icon::{Icon, Picture},
@@ -84,19 +84,31 @@ fn Shown(report: Report, act: ServerAction<Resolve>, look: ServerAction<LookUpNo
     let title = operation.sentence.clone();
     let sentence = operation.sentence.clone();
     let has_conflicts = !conflicts.is_empty();
+    let stands = wording::standing_payload(operation.key.revision);
+    let has_open_conflicts = operation.open_conflicts > 0;
+    let open_conflicts = has_open_conflicts.then(|| {
+        let number = wording::counted(operation.open_conflicts.into(), "conflict is open", "conflicts are open");
+        view! {
+            <p class="standing-conflict">
+                <Icon picture=Picture::Unequal />
+                <span>
+                    <strong>{number}</strong>
+                    ": another payload came under the same key, and nothing of it was sent. "
+                    <a rel="external" href="#conflicts-title">"See what differs"</a>
+                </span>
+            </p>
+        }
+    });
     let forms = is_uncertain.then(|| {
         view! {
-            <section class="panel" aria-labelledby="decide-title">
-                <h2 id="decide-title">"Decide"</h2>
-                <DecisionForms
-                    operation=operation.clone()
-                    person=person.clone()
-                    origin=Origin::Operation
-                    not_before=outlook.as_ref().and_then(|outlook| wording::not_applied_from(outlook, as_of))
-                    refused
-                    act
-                />
-            </section>
+            <DecisionPanel
+                operation=operation.clone()
+                person=person.clone()
+                origin=Origin::Operation
+                not_before=outlook.as_ref().and_then(|outlook| wording::not_applied_from(outlook, as_of))
+                refused
+                act
+            />
         }
     });
     let recovery = outlook.map(|outlook| {
@@ -112,7 +124,7 @@ fn Shown(report: Report, act: ServerAction<Resolve>, look: ServerAction<LookUpNo
             </Heading>
             <AsOf at=as_of />
         </div>
-        <div class=format!("standing is-{}", operation.state.name().as_str())>
+        <div class=format!("standing is-{}", operation.state.name().as_str()) class:has-conflict=has_open_conflicts>
             <p class="standing-state">
                 <Badge state=operation.state.name() />
                 {wording::since(&operation.state)
@@ -129,6 +141,7 @@ fn Shown(report: Report, act: ServerAction<Resolve>, look: ServerAction<LookUpNo
                 <Plain text=now_text />
             </p>
             <p>{next_text}</p>
+            {open_conflicts}
         </div>
         <div class="detail">
             <div class="detail-main">
@@ -136,19 +149,19 @@ fn Shown(report: Report, act: ServerAction<Resolve>, look: ServerAction<LookUpNo
                 {forms}
                 {has_conflicts
                     .then(|| {
-                        let cards = conflicts.into_iter().map(|conflict| view! { <ConflictCard conflict now=as_of /> });
+                        let cards = conflicts.into_iter().map(|conflict| view! { <ConflictCard conflict stands now=as_of /> });
                         view! {
                             <section class="panel" aria-labelledby="conflicts-title">
                                 <h2 id="conflicts-title">"Conflicts"</h2>
                                 <p class="note">
-                                    "The same key came with another payload. The approved one stands; nothing was sent."
+                                    "The same key came with another payload. The first one stands; nothing was sent of the other."
                                 </p>
                                 {cards.collect_view()}
                             </section>
                         }
                     })}
                 <section class="panel" aria-labelledby="payload-title">
-                    <h2 id="payload-title">"Approved payload"</h2>
+                    <h2 id="payload-title">{stands}</h2>
                     <Content payload />
                 </section>
                 <section class="panel" aria-labelledby="timeline-title">

@@ -6,10 +6,11 @@ use leptos_router::hooks::use_query_map;
 
 use crate::{
     components::{
-        age::{AsOf, Moment},
+        age::Moment,
         awaited::{Body, Part},
         badge::Badge,
         fault::Fault,
+        fresh::{Freshness, News, is_in_use, look_again},
         heading::Heading,
         icon::{Icon, Picture},
         money::Amount,
@@ -30,8 +31,34 @@ pub(crate) fn OperationsPage() -> impl IntoView {
     let search = Memo::new(move |_| query.with(Search::of));
     let list = Resource::new(move || search.get(), list_operations);
     let workflows = Resource::new(|| (), |()| list_workflows());
-    let as_of =
-        move || Suspend::new(async move { list.await.ok().map(|list| view! { <AsOf at=list.as_of /> }).into_any() });
+    let seen = RwSignal::new(None);
+    look_again(move || {
+        let asked = search.get_untracked();
+        leptos::task::spawn_local(async move {
+            let Ok(later) = list_operations(asked.clone()).await else { return };
+            // Another page may have been asked for meanwhile, or left.
+            if search.try_get_untracked() != Some(asked) {
+                return;
+            }
+            let stays = list.with_untracked(|list| match list {
+                Some(Ok(shown)) => !News::between(&shown.page.rows, &later.page).moves() && !is_in_use(),
+                Some(Err(_)) => true,
+                None => false,
+            });
+            if stays {
+                list.set(Some(Ok(later)));
+            } else {
+                seen.set(Some((later.as_of, later.page)));
+            }
+        });
+    });
+    let show = Callback::new(move |()| list.refetch());
+    let as_of = move || {
+        Suspend::new(async move {
+            let list = list.await.ok();
+            list.map(|list| view! { <Freshness as_of=list.as_of shown=list.page.rows seen show /> }).into_any()
+        })
+    };
     let form = move || {
         Suspend::new(async move {
             let workflows = workflows.await.unwrap_or_default();

@@ -15,6 +15,7 @@ use crate::{
         badge::Badge,
         chart::Chart,
         fault::Fault,
+        fresh::{is_in_use, look_again},
         guide::FirstSteps,
         heading::Heading,
         money::{Amount, Amounts},
@@ -31,6 +32,11 @@ pub(crate) fn OverviewPage() -> impl IntoView {
     let span = Memo::new(move |_| query.with(|query| Span::parse(query.get_str("span").unwrap_or_default())));
     let overview = Resource::new(move || span.get(), read_overview);
     let look = Callback::new(move |()| overview.refetch());
+    look_again(move || {
+        if !is_in_use() {
+            overview.refetch();
+        }
+    });
     let page = move || {
         Suspend::new(async move {
             match overview.await {

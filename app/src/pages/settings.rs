@@ -88,6 +88,7 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
     let why_not = wording::why_not_administer(person.role);
     let names = workflows
         .iter()
+        .filter(|known| !known.is_retired)
         .map(|known| (known.workflow.name.as_str().to_owned(), known.workflow.title().to_owned()))
         .collect::<Vec<_>>();
     let (mut token_refused, mut person_refused, mut tried) = (None, None, None);

@@ -1,17 +1,18 @@
 //! `/unknown`: the queue of what is uncertain, the longest first.
 
-use guard::{clock::Timestamp, person::Person, service::Outlook, view::OperationView};
+use guard::{clock::Timestamp, person::Person, queue::Page, service::Outlook, view::OperationView};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
 use crate::{
     components::{
-        age::{Age, AsOf},
+        age::Age,
         awaited::Body,
         badge::Badge,
         banner::{DecidedBanner, Undecided},
-        decision::DecisionForms,
+        decision::DecisionPanel,
         fault::Fault,
+        fresh::{Freshness, News, is_in_use, look_again},
         heading::Heading,
         money::{Amount, Amounts},
         plain::Plain,
@@ -37,10 +38,35 @@ pub(crate) fn UnknownPage() -> impl IntoView {
         if matches!(act.value().get(), Some(Ok(_))) { done + 1 } else { done }
     });
     let queue = Resource::new(move || (cursor.get(), done.get()), |(cursor, _)| list_unknown(cursor));
+    let seen = RwSignal::new(None);
+    look_again(move || {
+        let asked = cursor.get_untracked();
+        leptos::task::spawn_local(async move {
+            let Ok(later) = list_unknown(asked.clone()).await else { return };
+            // Another page may have been asked for meanwhile, or left.
+            if cursor.try_get_untracked() != Some(asked) {
+                return;
+            }
+            let is_deciding = chosen.with_untracked(|chosen| !chosen.is_empty());
+            let stays = queue.with_untracked(|queue| match queue {
+                Some(Ok(shown)) => {
+                    !is_deciding && !is_in_use() && !News::between(&shown.page.rows, &later.page).moves()
+                }
+                Some(Err(_)) => true,
+                None => false,
+            });
+            if stays {
+                queue.set(Some(Ok(later)));
+            } else {
+                seen.set(Some((later.as_of, later.page)));
+            }
+        });
+    });
+    let show = Callback::new(move |()| queue.refetch());
     let page = move || {
         Suspend::new(async move {
             match queue.await {
-                Ok(queue) => view! { <Shown queue chosen act /> }.into_any(),
+                Ok(queue) => view! { <Shown queue chosen seen show act /> }.into_any(),
                 Err(failure) => view! { <Fault failure /> }.into_any(),
             }
         })
@@ -57,7 +83,13 @@ pub(crate) fn UnknownPage() -> impl IntoView {
 }
 
 #[component]
-fn Shown(queue: Queue, chosen: Memo<String>, act: ServerAction<Resolve>) -> impl IntoView {
+fn Shown(
+    queue: Queue,
+    chosen: Memo<String>,
+    seen: RwSignal<Option<(Timestamp, Page<OperationView>)>>,
+    show: Callback<()>,
+    act: ServerAction<Resolve>,
+) -> impl IntoView {
     let Queue { as_of, person, waiting, recovering, page, outlooks, notice } = queue;
     let (done, refused) = match notice {
         Some(DecisionNotice::Done(decided)) => (Some(*decided), None),
@@ -71,7 +103,7 @@ fn Shown(queue: Queue, chosen: Memo<String>, act: ServerAction<Resolve>) -> impl
         {gone.map(|(draft, failure)| view! { <Undecided draft failure /> })}
         <div class="page-head">
             <Heading title="Unknown">"Unknown"</Heading>
-            <AsOf at=as_of />
+            <Freshness as_of shown=page.rows.clone() seen show />
         </div>
     };
     if page.rows.is_empty() {
@@ -84,8 +116,10 @@ fn Shown(queue: Queue, chosen: Memo<String>, act: ServerAction<Resolve>) -> impl
         .into_any();
     }
     let next = page.next.as_ref().map(|cursor| format!("/unknown?cursor={}", cursor.as_str()));
+    // What the address had open when the page came is where the browser has scrolled to by itself.
+    let came_open = StoredValue::new(chosen.get_untracked());
     let rows = page.rows.into_iter().zip(outlooks).map(|(operation, outlook)| {
-        view! { <Row operation outlook as_of person=person.clone() chosen refused=refused.clone() act /> }
+        view! { <Row operation outlook as_of person=person.clone() chosen came_open refused=refused.clone() act /> }
     });
     view! {
         {head}
@@ -131,6 +165,7 @@ fn Row(
     as_of: Timestamp,
     person: Person,
     chosen: Memo<String>,
+    came_open: StoredValue<String>,
     #[prop(into)] refused: Option<(Draft, Failure)>,
     act: ServerAction<Resolve>,
 ) -> impl IntoView {
@@ -151,7 +186,7 @@ fn Row(
                 (format!("/unknown?decide={id}#decide"), "Decide")
             };
             view! {
-                <a class="button is-quiet is-small" href=address>
+                <a class="button is-quiet is-small" href=address data-noscroll="true">
                     {word}
                     <span class="hidden">": "{subject.clone()}</span>
                 </a>
@@ -160,19 +195,21 @@ fn Row(
     };
     let not_before = outlook.as_ref().and_then(|outlook| wording::not_applied_from(outlook, as_of));
     let forms = {
-        let operation = operation.clone();
+        let (operation, id) = (operation.clone(), id.clone());
         move || {
             is_chosen.get().then(|| {
+                let is_opened = came_open.get_value() != id;
+                came_open.set_value(String::new());
                 view! {
                     <tr class="queue-open">
                         <td colspan="7">
-                            <h2 class="hidden">"Decide"</h2>
-                            <DecisionForms
+                            <DecisionPanel
                                 operation=operation.clone()
                                 person=person.clone()
                                 origin=Origin::Queue
                                 not_before=not_before
                                 refused=refused.clone()
+                                is_opened
                                 act
                             />
                         </td>

@@ -12,13 +12,24 @@ pub(crate) fn WelcomePage() -> impl IntoView {
     let query = use_query_map().get_untracked();
     let link = query.get("link").unwrap_or_default();
     let email = query.get("email").unwrap_or_default();
-    let refusal = query.get("refused").map(|refused| match refused.as_str() {
-        "link" => {
-            "This link is not, or no longer, good: somebody is the administrator already, or the server was started \
-             again and printed another."
-                .to_owned()
+    let refused = query.get("refused");
+    if refused.as_deref() == Some("link") {
+        return view! {
+            <Entrance>
+                <Heading title="Welcome">"This link does not work"</Heading>
+                <p>"It is not, or no longer, good: somebody is the administrator already, or the server was started again and printed another."</p>
+                <p>"Open the link that "<code>"onceover serve"</code>" printed last. Who has an account signs in."</p>
+                <p class="actions">
+                    <a class="button" rel="external" href="/login">
+                        "Sign in"
+                    </a>
+                </p>
+            </Entrance>
         }
-        "email" => "That is no address; it looks like name@example.com.".to_owned(),
+        .into_any();
+    }
+    let refusal = refused.map(|refused| match refused.as_str() {
+        "email" => "That is no e-mail address; it looks like name@example.com.".to_owned(),
         "short" => format!("The password has under {PASSWORD_CHARACTERS_MIN} characters."),
         "long" => format!("The password has over {PASSWORD_BYTES_MAX} bytes."),
         "rate" => "Too many tries. Wait a minute, then try again.".to_owned(),
@@ -32,7 +43,7 @@ pub(crate) fn WelcomePage() -> impl IntoView {
             {refusal.map(|refusal| view! { <p class="banner is-refused" role="alert">{refusal}</p> })}
             <form method="post" action="/welcome">
                 <input type="hidden" name="link" value=link />
-                <label for="email">"Address"</label>
+                <label for="email">"E-mail address"</label>
                 <input id="email" name="email" type="email" value=email required autocomplete="username" autofocus />
                 <label for="password">
                     "Password "

@@ -32,7 +32,10 @@ use super::{Gate, fault, limit::client_address, path};
 const FUNCTIONS: &str = "/fn/";
 
 /// What answers to a stranger. Everything else asks for sign-in first, known or not.
-const OPEN: [&str; 3] = ["/login", "/logout", "/welcome"];
+const OPEN: [&str; 3] = ["/login", "/logout", WELCOME];
+
+/// The page of the first start.
+const WELCOME: &str = "/welcome";
 
 /// Gives the request in hand its [`Visit`]: called by Leptos for each page and each server function.
 pub fn provide_visit() {
@@ -57,12 +60,32 @@ pub(super) async fn admit(
     if person.is_none() && !OPEN.contains(&request.uri().path()) {
         return turn_away(&request);
     }
+    if let Some(link) = welcome_link(&request) {
+        match gate.inner.first_start.opens(&link).await {
+            Ok(true) => {}
+            Ok(false) => return Redirect::to(&path::with_parameters(WELCOME, &[("refused", "link")])).into_response(),
+            Err(refusal) => return super::refuse(refusal),
+        }
+    }
     let flash: Arc<dyn Flash> = Arc::new(SessionFlash { session, is_kept: person.is_some() });
     let passwords = Arc::new(gate.inner.passwords.clone());
     let (guard, address) = (gate.inner.guard.clone(), Arc::clone(&gate.inner.address));
     let lookups = Arc::new(destinations);
     request.extensions_mut().insert(Visit { guard, person, address, flash, passwords, lookups });
     next.run(request).await
+}
+
+/// The link by which the page of the first start is opened; none for other pages, and where it says already that a link does not
+/// work.
+fn welcome_link(request: &Request) -> Option<String> {
+    if request.uri().path() != WELCOME || *request.method() != Method::GET {
+        return None;
+    }
+    // Reading pairs of text never fails: what is no UTF-8 is replaced.
+    let parameters: Vec<(String, String)> =
+        serde_urlencoded::from_str(request.uri().query().unwrap_or_default()).unwrap_or_default();
+    let find = |wanted: &str| parameters.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+    (find("refused").as_deref() != Some("link")).then(|| find("link").unwrap_or_default())
 }
 
 fn is_function(request: &Request) -> bool {
