@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
+use server::sandbox::ExistsShape;
 
 #[path = "support/automation.rs"]
 mod automation;
@@ -58,6 +59,10 @@ struct Order {
 
 fn order(document: &str) -> Order {
     Order { company: "acme".to_owned(), document: document.to_owned(), lease_seconds: 30 }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
 }
 
 impl World {
@@ -279,6 +284,35 @@ async fn a_lost_answer_is_found_and_a_lost_request_is_sent_again() {
             world.handle(&order(&format!("order-{number}")), faults).await;
             let made = (world.records().await - before.0, world.permissions() - before.1);
             assert_eq!(made, (1, permissions), "{faults}");
+        }
+    })
+    .await;
+}
+
+/// A worker's HTTP client repeats the POST whose answer was lost, and the destination says that there is such a record: in whatever
+/// shape, that is neither a failure nor a result. It is looked up.
+#[tokio::test(flavor = "multi_thread")]
+async fn already_exists_in_every_shape_is_looked_up() {
+    on_each_database(async |world: &World| {
+        for shape in ExistsShape::ALL.map(ExistsShape::as_str) {
+            let url = format!("{}/sandbox/settings?unique=true&exists={shape}", world.sandbox.url);
+            assert_eq!(world.client.patch(url).send().await.unwrap().status(), StatusCode::OK);
+            let before = world.records().await;
+            let order = order(&format!("order-{shape}"));
+            let begun = world.insist("/api/v1/operations", &world.begin_of("handoff", &order)).await.body;
+            assert_eq!(world.create(&begun, &order, "cut_after").await, None, "the answer is lost");
+            assert_eq!(world.create(&begun, &order, "").await, None, "it exists already");
+            assert_eq!(world.report(&begun, None).await.body["state"], "unknown");
+            let known = world.handle(&order, "").await;
+            let search =
+                format!("{}/tasks?external_reference={}", world.sandbox.url, text(&begun["external_reference"]));
+            let found: Value = world.client.get(search).send().await.unwrap().json().await.unwrap();
+            assert_eq!(
+                (&found["items"][0]["id"], found["items"].as_array().unwrap().len()),
+                (&json!(known), 1),
+                "{shape}"
+            );
+            assert_eq!(world.records().await - before, 1, "{shape}");
         }
     })
     .await;
