@@ -262,11 +262,13 @@ impl Proxied {
         Ok((answer.status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], answer.body).into_response())
     }
 
-    /// What the destination answered before; the decision itself where that is not kept.
+    /// What the destination answered before; the decision itself where that is not kept, or is not the answer that confirmed it: what is
+    /// kept may be of an attempt that was uncertain or refused, and a lookup or a person told the truth later.
     async fn replay(&self, decision: &Decision) -> Result<Response, Problem> {
         if let Some(operation) = decision.operation()
             && let Some(kept) = self.server.guard.response(&self.token.reach, operation.id).await?
             && let Some(reply) = Reply::of_kept(&kept)
+            && reply.confirms(&self.create, operation)
         {
             return Ok(reply.into_response());
         }

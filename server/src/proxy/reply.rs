@@ -7,10 +7,14 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use guard::destination::Create;
 use guard::json::Json;
 use guard::number::Number;
+use guard::operation::Operation;
 
 use super::header::KEPT;
+use crate::destination::Sent;
+use crate::destination::effect::Effect;
 
 /// A body is kept for repetitions up to this many bytes.
 pub const KEPT_BYTES_MAX: usize = 256 * 1024;
@@ -77,6 +81,17 @@ impl Reply {
             (None, None, None) => return None,
         };
         Some(Self { status, headers, body })
+    }
+
+    /// Whether it is the answer by which the operation is confirmed: by the profile, under the very reference that is held.
+    pub fn confirms(&self, create: &Create, operation: &Operation) -> bool {
+        let answer = Sent::Answer { status: self.status, headers: HeaderMap::new(), body: Ok(self.body.clone()) };
+        match Effect::of(create, &answer) {
+            Effect::Confirmed { destination_reference } => {
+                operation.state.destination_reference() == Some(destination_reference.as_str())
+            }
+            Effect::Failed { .. } | Effect::Exists { .. } | Effect::Unknown { .. } => false,
+        }
     }
 
     /// The answer for the caller.

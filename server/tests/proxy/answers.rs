@@ -218,7 +218,7 @@ async fn what_a_worker_settled_is_replayed_too(fresh: Fresh) {
         "nothing was kept, so the decision says it"
     );
     let grant = worker.begin("INV-2", BODY).with("action", "\"create\"").await.expect_proceed();
-    let facts = r#""outcome":"confirmed","destination_reference":"8","response":{"status":202,"body":{"id":820982911946154509}}"#;
+    let facts = r#""outcome":"confirmed","destination_reference":"820982911946154509","response":{"status":202,"body":{"id":820982911946154509}}"#;
     worker.report(&grant, facts).await.expect_state("confirmed");
     let answer = Asking::document(&worker, "INV-2").answered().await;
     assert_eq!((answer.status, &answer.body[..]), (202, &br#"{"id":820982911946154509}"#[..]));

@@ -63,6 +63,15 @@ impl Ledger {
         self.records.lock().unwrap().clone()
     }
 
+    /// What it holds under this external reference.
+    fn found(&self, reference: &str) -> Response {
+        let records = self.records.lock().unwrap();
+        let carries = |record: &Record| record.headers.get("x-reference").is_some_and(|held| held == reference);
+        let held = records.iter().enumerate().filter(|(_, record)| carries(record));
+        let held = held.map(|(at, _)| serde_json::json!({ "id": format!("task-{}", at + 1), "reference": reference }));
+        serde_json::json!({ "items": held.collect::<Vec<_>>() }).to_string().into_response()
+    }
+
     fn write(&self, record: Record) -> usize {
         let mut records = self.records.lock().unwrap();
         records.push(record);
@@ -74,6 +83,9 @@ async fn answer(State(ledger): State<Ledger>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, 1 << 22).await.unwrap();
     let path = head.uri.path_and_query().unwrap().to_string();
+    if let Some((_, reference)) = path.split_once("?reference=") {
+        return ledger.found(reference);
+    }
     if head.method.is_safe() {
         return ([("set-cookie", "session=1")], format!("{} of {path}", head.method)).into_response();
     }
@@ -96,6 +108,7 @@ async fn answer(State(ledger): State<Ledger>, request: Request) -> Response {
         }
         "slow" => tokio::time::sleep(Duration::from_millis(400)).await,
         "nameless" => return (StatusCode::CREATED, "{}").into_response(),
+        "exists-after" => return (StatusCode::CONFLICT, r#"{"code":307}"#).into_response(),
         "broken-after" => return (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response(),
         "cut" => {
             let chunks = futures::stream::iter([Ok("{\"id\":"), Err(std::io::Error::other("gone"))]);

@@ -24,6 +24,43 @@ async fn decision(request: RequestBuilder) -> (u16, String, String) {
     (response.status().as_u16(), decision, response.text().await.unwrap())
 }
 
+/// The destination can be asked for an external reference.
+const LOOKUP: &str = r#"
+[destination.lookup]
+method = "GET"
+path = "/tasks?reference={{ external_reference }}"
+records = "$.items[*]"
+external_reference = "$.reference"
+reference = "$.id"
+"#;
+
+/// C20 and C23: what the answer did not tell, or said exists already, is looked up and becomes known by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn c20_recovery_finds_what_the_answer_did_not_tell() {
+    for (fault, status) in [("silent", 504), ("broken-after", 500), ("exists-after", 409)] {
+        let (machine, ledger) = (Machine::new(), Ledger::new().await);
+        machine.apply(&configuration(ledger.address, LOOKUP));
+        let token = machine.token("billing");
+        let serving = machine.serve();
+        assert_eq!(decision(asking(&serving, &token, fault)).await.0, status, "{fault}");
+        let known = tokio::time::timeout(LEASE_OVER, async {
+            loop {
+                let (status, decision, body) = decision(asking(&serving, &token, "")).await;
+                if decision != "unknown" {
+                    return (status, decision, body);
+                }
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        });
+        let (status, decision, body) = known.await.unwrap();
+        assert_eq!((status, decision.as_str()), (200, "replay"), "{fault}: {body}");
+        let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(body["operation"]["destination_reference"], "task-1", "{fault}");
+        assert_eq!(ledger.count(), 1, "{fault}: never sent again");
+        serving.stop();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stops_waits_for_what_was_sent_although_its_caller_has_gone() {
     let (machine, ledger) = (Machine::new(), Ledger::new().await);
