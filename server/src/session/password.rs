@@ -150,17 +150,25 @@ mod tests {
     #[tokio::test]
     async fn who_comes_on_top_of_those_that_wait_is_turned_away_and_nobody_else() {
         let hashes = hashes();
-        let asked = (0..HASHES_WAITING_MAX + 3).map(|_| {
-            let hashes = hashes.clone();
-            tokio::spawn(async move { hashes.slowly(|| Ok(())).await })
-        });
-        // On this one thread every task takes its place before any work is done.
-        let asked: Vec<_> = asked.collect();
-        let mut turned_away = 0;
-        for answer in asked {
-            turned_away += usize::from(answer.await.unwrap() == Err(HashFault::Busy));
+        // Whoever has a place works until the test lets go, so that no place is free before all have asked.
+        let (held, working) = std::sync::mpsc::channel::<()>();
+        let working = Arc::new(std::sync::Mutex::new(working));
+        let mut asked = tokio::task::JoinSet::new();
+        for _ in 0..HASHES_WAITING_MAX + 3 {
+            let (hashes, working) = (hashes.clone(), Arc::clone(&working));
+            let work = move || {
+                let _let_go = working.lock().map(|working| working.recv());
+                Ok(())
+            };
+            asked.spawn(async move { hashes.slowly(work).await });
         }
-        assert_eq!(turned_away, 3);
+        for _ in 0..3 {
+            assert_eq!(asked.join_next().await.unwrap().unwrap(), Err(HashFault::Busy));
+        }
+        drop(held);
+        while let Some(answer) = asked.join_next().await {
+            assert_eq!(answer.unwrap(), Ok(()));
+        }
         assert_eq!(hashes.slowly(|| Ok(7)).await, Ok(7), "every place is free again");
     }
 }
