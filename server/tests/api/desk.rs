@@ -62,7 +62,7 @@ pub struct Desk {
     pub address: SocketAddr,
     clock: Arc<MovableClock>,
     client: reqwest::Client,
-    fresh: Fresh,
+    pub fresh: Fresh,
 }
 
 impl Desk {

@@ -68,6 +68,21 @@ async fn two_hundred_at_once_hear_no_failure(fresh: Fresh) {
     desk.close().await;
 }
 
+/// Case C14, with transactions that the database gives up in favour of others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn serialization_failures_are_heard_by_nobody() {
+    let Some(fresh) = Fresh::postgres().await else { return };
+    fresh.refuse_inserts("40001", 5).await;
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    let begin = worker.begin("INV-001", PAYLOAD);
+    let answers = join_all((0..200).map(|_| begin.clone().into_future())).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
+    assert_eq!(answers.iter().filter(|answer| answer.status == 409).count(), 199);
+    assert!(desk.fresh.number("SELECT last_value FROM refused").await > 5, "nothing was refused");
+    desk.close().await;
+}
+
 /// Case C13.
 async fn two_payloads_that_race_are_one_grant_and_one_conflict(fresh: Fresh) {
     let desk = Desk::over(fresh).await;

@@ -238,3 +238,20 @@ async fn a_database_that_is_back_within_seconds_is_waited_for() {
     server.database.close().await;
     fresh.remove().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_full_disk_is_named_and_nothing_is_decided() {
+    let Some(fresh) = Fresh::postgres().await else { return };
+    fresh.refuse_inserts("53100", 1).await;
+    let server = Server::over(fresh.opened_again().await).await;
+    assert_eq!(server.begin("INV-001").await.unwrap_err(), Refusal::Store(StoreFault::Full));
+    assert_eq!(
+        fresh
+            .number("SELECT (SELECT count(*) FROM operation) + (SELECT count(*) FROM entry WHERE kind = 'begun')")
+            .await,
+        0
+    );
+    assert_eq!(server.begin("INV-001").await.unwrap().name(), DecisionName::Proceed);
+    server.database.close().await;
+    fresh.remove().await;
+}

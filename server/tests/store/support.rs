@@ -103,6 +103,21 @@ impl Fresh {
         }
     }
 
+    /// Makes PostgreSQL refuse the next so many inserts of operations with this SQLSTATE.
+    #[allow(dead_code, reason = "each test binary uses a part")]
+    pub async fn refuse_inserts(&self, sqlstate: &str, inserts: u32) {
+        let function = format!(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             IF nextval('refused') <= {inserts} THEN RAISE EXCEPTION 'on purpose' USING ERRCODE = '{sqlstate}'; END IF; \
+             RETURN NEW; END $$"
+        );
+        // What a sequence gave is not taken back with the transaction.
+        let trigger = "CREATE TRIGGER refuse BEFORE INSERT ON operation FOR EACH ROW EXECUTE FUNCTION refuse()";
+        for sql in ["CREATE SEQUENCE refused", function.as_str(), trigger] {
+            self.tamper(sql).await.unwrap();
+        }
+    }
+
     /// A number that the tables hold.
     pub async fn number(&self, sql: &str) -> i64 {
         match &self.database.pool {
