@@ -51,7 +51,7 @@ pub struct Looked {
 
 /// What a look at the destination found.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "finding", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Finding {
     /// Exactly one live record carries the external reference, and every key field agrees.
     Found {
@@ -263,7 +263,7 @@ pub struct Reading {
 
 /// What a record is to the operation.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "verdict", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It carries the external reference and is live.
     Live {

@@ -39,7 +39,7 @@ pub struct Sought {
 
 /// How recovery of an unknown operation stands, for people.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "outlook", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Outlook {
     /// Nobody can ask: the workflow names no destination, or the destination has no lookup.
     NoLookup,
@@ -65,7 +65,7 @@ pub enum Outlook {
 
 /// What lookups in vain prove at the moment.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "proof", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Proof {
     /// Nothing, ever: the destination names no finality window.
     Never,
