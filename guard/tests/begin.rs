@@ -472,7 +472,7 @@ async fn a_retired_workflow_begins_nothing_and_finishes_what_it_began() {
     let permit = billing.owns("order-1").await;
     world.apply(vec![world::careful()]).await;
     let refusal = billing.asks("order-2").refusal().await;
-    insta::assert_snapshot!(refusal, @r#"there is no workflow "handoff" for this caller; there are: careful"#);
+    insta::assert_snapshot!(refusal, @r#"the workflow "handoff" is retired, so nothing new is begun in it; there are: careful"#);
     billing.extends(&permit, 60).await.unwrap();
     billing.confirms(&permit, "task-1").await.unwrap();
 }

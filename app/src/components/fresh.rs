@@ -136,7 +136,7 @@ mod tests {
                 "workflow": "handoff", "company": "acme", "source_system": "shop", "document": document, "action": "create",
                 "revision": 1
             },
-            "sentence": "hand it over", "state": {"state": "awaiting_approval"}, "version": 1,
+            "sentence": "hand it over", "state": "awaiting_approval", "version": 1,
             "fingerprint": format!("sha256:{}", "0".repeat(64)), "policy_version": 1, "attempt": 0, "external_reference": document,
             "duplicates_prevented": 0, "open_conflicts": 0,
             "created_at": "2026-03-01T00:00:00Z", "updated_at": "2026-03-01T00:00:00Z"
