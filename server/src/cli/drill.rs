@@ -135,7 +135,8 @@ impl Drill {
         if !self.without_guard {
             // What is not known at once is looked up, and not finding it is proof only after a while.
             let seconds = TYPICAL_SECONDS + destination.finality_seconds.unwrap_or(0);
-            tell(&format!("Everything goes wrong at once now; that takes some {seconds} seconds."))?;
+            let mishaps = drill::Scenario::ALL.len();
+            tell(&format!("Playing {mishaps} mishaps side by side; that takes about {seconds} seconds."))?;
         }
         let report = self.drilled(workflow, destination, sandbox, content, &folder, &settings).await;
         if let Some(running) = sandbox_running {
@@ -150,10 +151,8 @@ impl Drill {
         match report.failures() {
             0 => Ok(()),
             failures => {
-                let rows = report.rows.len();
-                Err(Failure(format!(
-                    "in {failures} of {rows} scenarios an effect was doubled or lost, or could not be counted"
-                )))
+                let played = report.played();
+                Err(Failure(format!("in {failures} of {played} mishaps the number of records was not the right one")))
             }
         }
     }
@@ -301,16 +300,22 @@ async fn start_guard(
 
 /// The report for people who know nothing of Onceover.
 fn told(report: &Report) -> String {
-    let destination = match (report.destination.as_str(), report.is_guarded) {
-        (SANDBOX, true) => "Workers asked Onceover before they created a record in the built-in sandbox.".to_owned(),
-        (SANDBOX, false) => {
-            "Workers did without Onceover and created records in the built-in sandbox; in doubt they tried again."
-                .to_owned()
-        }
-        (name, true) => format!("Workers asked Onceover before they created a record at {name}."),
-        (name, false) => {
-            format!("Workers did without Onceover and created records at {name}; in doubt they tried again.")
-        }
+    let place = match report.destination.as_str() {
+        SANDBOX => "the sandbox (a practice system that comes with Onceover; none of your data is touched)".to_owned(),
+        name => name.to_owned(),
+    };
+    let (how, sent) = if report.is_guarded {
+        (
+            "WITH Onceover: each worker (the program that makes a record) asks it before it sends.\n\
+             LET THROUGH is how often a worker was allowed to send.",
+            "LET THROUGH",
+        )
+    } else {
+        (
+            "WITHOUT Onceover: a worker (the program that makes a record) that is in doubt sends again.\n\
+             SENT is how often workers sent.",
+            "SENT",
+        )
     };
     let rows: Vec<_> = report
         .rows
@@ -323,14 +328,16 @@ fn told(report: &Report) -> String {
                 number(row.permissions),
                 row.records.map_or_else(|| "-".to_owned(), |records| records.to_string()),
                 number(row.expected),
-                row.verdict.in_words().to_owned(),
+                row.verdict_in_words(),
             ]
         })
         .collect();
-    let allowed = if report.is_guarded { "ALLOWED" } else { "SENT" };
     let mut text = format!(
-        "{destination}\nThen its records were counted.\n\n{}",
-        table(["WHAT HAPPENS", allowed, "RECORDS", "SHOULD BE", "VERDICT"], &rows)
+        "Onceover keeps automations from doing the same thing twice.\n\
+         This drill plays what goes wrong with them at {place},\n\
+         and then counts the records that were really made.\n\n\
+         {how}\n\n{}",
+        table(["WHAT HAPPENS", sent, "RECORDS MADE", "RIGHT NUMBER", "VERDICT"], &rows)
     );
     let sentences: Vec<_> = report
         .rows
@@ -340,10 +347,14 @@ fn told(report: &Report) -> String {
     if !sentences.is_empty() {
         text.push_str(&format!("\n{}", sentences.concat()));
     }
-    text.push_str(match (report.failures(), report.is_guarded) {
-        (0, _) => "\nNothing was doubled, and nothing was lost.\n",
-        (_, true) => "\nAn effect was doubled or lost, or could not be counted.\n",
-        (_, false) => "\nThis is what automations do when nobody remembers what was done. Compare: onceover drill\n",
+    let (failures, played) = (report.failures(), report.played());
+    text.push_str(&match (failures, report.is_guarded) {
+        (0, _) => format!("\n{played} mishaps played: nothing was doubled, and nothing was lost.\n"),
+        (_, true) => format!("\n{played} mishaps played, {failures} went wrong.\n"),
+        (_, false) => format!(
+            "\n{played} mishaps played, {failures} went wrong. That was to be expected: nobody remembered what was done.\n\
+             The same with Onceover: onceover drill\n"
+        ),
     });
     text
 }

@@ -22,18 +22,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word in the table.
-    pub const fn in_words(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Waiting => "waits for a person",
-            Self::Doubled => "DOUBLED",
-            Self::Lost => "LOST",
-            Self::NotCounted => "NOT COUNTED",
-            Self::Skipped => "skipped",
-        }
-    }
-
     /// Whether an effect was doubled or lost, or nobody can tell.
     pub const fn is_failure(self) -> bool {
         match self {
@@ -76,6 +64,19 @@ pub struct Report {
 }
 
 impl Row {
+    /// The verdict in the table.
+    pub fn verdict_in_words(&self) -> String {
+        let records = self.records.unwrap_or_default();
+        match self.verdict {
+            Verdict::Ok => "ok".to_owned(),
+            Verdict::Waiting => "waits for a person".to_owned(),
+            Verdict::Doubled => format!("{} TOO MANY", records.saturating_sub(self.expected)),
+            Verdict::Lost => format!("{} MISSING", self.expected.saturating_sub(records)),
+            Verdict::NotCounted => "NOT COUNTED".to_owned(),
+            Verdict::Skipped => "not played".to_owned(),
+        }
+    }
+
     pub(super) const fn skipped(scenario: Scenario, reason: String) -> Self {
         Self { scenario, permissions: 0, records: None, expected: 0, verdict: Verdict::Skipped, sentence: Some(reason) }
     }
@@ -126,7 +127,12 @@ impl Row {
                 let reason = stopped.unwrap_or("it is not known whether the record was made");
                 Some(format!("Nothing was doubled, and nothing is sent again by itself: {reason}"))
             }
-            Verdict::Ok | Verdict::NotCounted | Verdict::Skipped => None,
+            Verdict::Ok if permissions <= expected => None,
+            Verdict::Ok if is_guarded => {
+                Some("The first try made nothing; when that was proven, another one was let through".to_owned())
+            }
+            Verdict::Ok => Some(format!("Right by luck: {}", scenario.cause())),
+            Verdict::NotCounted | Verdict::Skipped => None,
         };
         Self {
             scenario,
@@ -148,6 +154,11 @@ fn number(number: u64, one: &str, many: &str) -> String {
 }
 
 impl Report {
+    /// Rows that were played.
+    pub fn played(&self) -> usize {
+        self.rows.iter().filter(|row| row.verdict != Verdict::Skipped).count()
+    }
+
     /// Rows in which an effect was doubled or lost, or could not be counted.
     pub fn failures(&self) -> usize {
         self.rows.iter().filter(|row| row.verdict.is_failure()).count()
@@ -182,7 +193,11 @@ mod tests {
     use super::*;
 
     fn row(is_guarded: bool, held: Result<u64, String>, ends: &[&End]) -> Row {
-        Row::of(Scenario::LostAnswer, is_guarded, 2, held, 1, &["oo-1".to_owned()], ends)
+        row_of(2, is_guarded, held, ends)
+    }
+
+    fn row_of(permissions: u64, is_guarded: bool, held: Result<u64, String>, ends: &[&End]) -> Row {
+        Row::of(Scenario::LostAnswer, is_guarded, permissions, held, 1, &["oo-1".to_owned()], ends)
     }
 
     #[test]
@@ -208,6 +223,17 @@ mod tests {
         insta::assert_snapshot!(sentence(row(true, Ok(0), &[&End::Stopped("422".to_owned())])), @"0 records where 1 should be, and nothing will make up for it: 422.");
         insta::assert_snapshot!(sentence(row(true, Ok(1), &[&waiting])), @"Nothing was doubled, and nothing is sent again by itself: a person decides.");
         insta::assert_snapshot!(sentence(row(true, Err("GET /tasks: 503".to_owned()), &[])), @"The destination could not be asked: GET /tasks: 503.");
-        assert_eq!(row(true, Ok(1), &[&End::Done]).sentence, None);
+        insta::assert_snapshot!(sentence(row(true, Ok(1), &[&End::Done])), @"The first try made nothing; when that was proven, another one was let through.");
+        assert_eq!(row_of(1, true, Ok(1), &[&End::Done]).sentence, None);
+    }
+
+    #[test]
+    fn verdicts_count() {
+        let words = |held| row(true, held, &[&End::Done]).verdict_in_words();
+        assert_eq!(words(Ok(1)), "ok");
+        assert_eq!(words(Ok(5)), "4 TOO MANY");
+        assert_eq!(words(Ok(0)), "1 MISSING");
+        assert_eq!(words(Err("503".to_owned())), "NOT COUNTED");
+        assert_eq!(Row::skipped(Scenario::Twice, String::new()).verdict_in_words(), "not played");
     }
 }

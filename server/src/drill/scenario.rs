@@ -154,9 +154,9 @@ impl Scenario {
             Self::Killed => "A worker dies right after it made the record",
             Self::LostAnswer => "The record is made, its answer is lost",
             Self::LostRequest => "The connection breaks before the record is made",
-            Self::FailsAfterWrite => "The record is made, the answer says error 500",
+            Self::FailsAfterWrite => "The record is made, the answer is an error",
             Self::Slow => "The answer takes longer than the worker may wait",
-            Self::OldRevision => "An old version arrives behind a newer one",
+            Self::OldRevision => "A changed order is overtaken by its older copy",
             Self::TwoCompanies => "Two companies use the same order number",
             Self::Twins => "Two different orders have the same content",
             Self::Redelivery => "A queue delivers the same message five times",
@@ -170,7 +170,7 @@ impl Scenario {
             Self::AtOnce => "none of the workers knows of the others",
             Self::Killed => "the next worker cannot know that the record is there already",
             Self::LostAnswer | Self::FailsAfterWrite => "a retry cannot know that the first try made the record",
-            Self::LostRequest => "a retry that is right here is wrong where only the answer was lost",
+            Self::LostRequest => "the same retry makes a second record where only the answer was lost",
             Self::Slow => "the worker gave up and tried again while the first request was still being carried out",
             Self::OldRevision => "the older version is written over the newer one",
             Self::TwoCompanies => "an order number alone does not tell two companies apart",
@@ -205,7 +205,7 @@ impl Scenario {
                 (one(), vec![std::iter::once(delivery(Mishap::Slow)).chain(asks).collect()])
             }
             Self::OldRevision => {
-                return Err("Needs amendments, which this version of Onceover does not have.".to_owned());
+                return Err("It takes an approved change of an order, which this release cannot make yet.".to_owned());
             }
             Self::TwoCompanies => {
                 let orders = vec![order(COMPANY, 1), order(OTHER_COMPANY, 1)];
