@@ -10,6 +10,7 @@ pub(crate) mod copy;
 pub(crate) mod decision;
 pub(crate) mod destinations;
 pub(crate) mod entrance;
+pub(crate) mod facts;
 pub(crate) mod fault;
 pub(crate) mod frame;
 pub(crate) mod fresh;

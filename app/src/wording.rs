@@ -356,6 +356,11 @@ pub(crate) fn age(since: Timestamp, now: Timestamp) -> String {
     duration(now - since)
 }
 
+/// [`duration`] of a number of seconds, as profiles and rules name spans.
+pub(crate) fn seconds(seconds: u32) -> String {
+    duration(TimeDelta::seconds(seconds.into()))
+}
+
 /// A span in its two largest units that say something.
 pub(crate) fn duration(span: TimeDelta) -> String {
     let seconds = span.num_seconds().max(0);

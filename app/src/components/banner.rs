@@ -6,6 +6,7 @@ use leptos::{html::Div, prelude::*};
 use super::{
     age::Moment,
     badge::Badge,
+    facts::Told,
     fault,
     heading::focus_soon,
     icon::{Icon, Picture},
@@ -63,14 +64,7 @@ pub(crate) fn Undecided(draft: Draft, failure: Failure) -> impl IntoView {
     let Draft { destination_reference, reason, link, .. } = draft;
     let written = [("reference", destination_reference), ("reason", reason), ("link", link)];
     let written = written.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| {
-        view! {
-            <div>
-                <dt>{name}</dt>
-                <dd>
-                    <Plain text />
-                </dd>
-            </div>
-        }
+        view! { <Told name text /> }
     });
     view! {
         <Refused what="Nothing was changed" failure />

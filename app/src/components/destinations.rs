@@ -6,7 +6,12 @@ use guard::{
 };
 use leptos::{form::ActionForm, prelude::*};
 
-use super::{banner::Refused, plain::Plain, tokens::WhyNot};
+use super::{
+    banner::Refused,
+    facts::{Fact, Told},
+    plain::Plain,
+    tokens::WhyNot,
+};
 use crate::{
     failure::Failure,
     functions::test_lookup::TestLookup,
@@ -39,11 +44,11 @@ pub(crate) fn DestinationCard(
     });
     let headers = headers.collect::<Vec<_>>();
     let idempotency = destination.idempotency_header.clone().map(|header| match destination.idempotency_ttl_seconds {
-        Some(seconds) => format!("in {header}, remembered {}", seconds_in_words(seconds)),
+        Some(seconds) => format!("in {header}, remembered {}", wording::seconds(seconds)),
         None => format!("in {header}"),
     });
     let finality = match destination.finality_seconds {
-        Some(seconds) => format!("proof {} after the last possible write", seconds_in_words(seconds)),
+        Some(seconds) => format!("proof {} after the last possible write", wording::seconds(seconds)),
         None => "never proof".to_owned(),
     };
     let has_lookup = destination.lookup.is_some();
@@ -57,23 +62,20 @@ pub(crate) fn DestinationCard(
                 <Plain text=destination.base_url.clone() />
             </p>
             <dl class="facts">
-                <Fact name="An answer is awaited" text=seconds_in_words(destination.timeout_seconds) />
-                {idempotency.map(|text| view! { <Fact name="Idempotency key" text /> })}
+                <Told name="An answer is awaited" text=wording::seconds(destination.timeout_seconds) />
+                {idempotency.map(|text| view! { <Told name="Idempotency key" text /> })}
                 {(!headers.is_empty())
                     .then(|| {
                         view! {
-                            <div>
-                                <dt>"Headers"</dt>
-                                <dd>
-                                    <ul class="words">{headers}</ul>
-                                </dd>
-                            </div>
+                            <Fact name="Headers">
+                                <ul class="words">{headers}</ul>
+                            </Fact>
                         }
                     })}
                 {destination.create.as_ref().map(creation)}
                 {destination.lookup.as_ref().map(lookup)}
-                {has_lookup.then(|| view! { <Fact name="Nothing found" text=finality /> })}
-                {has_lookup.then(|| view! { <Fact name="Asked by recovery" text=format!("at most {per_second} times a second") /> })}
+                {has_lookup.then(|| view! { <Told name="Nothing found" text=finality /> })}
+                {has_lookup.then(|| view! { <Told name="Asked by recovery" text=format!("at most {per_second} times a second") /> })}
             </dl>
             {if has_lookup {
                 view! { <TryForm name anchor=anchor.clone() tried why_not /> }.into_any()
@@ -162,9 +164,9 @@ fn Tried(looked: LookedUp) -> impl IntoView {
             </p>
             {differences(&finding)}
             <dl class="facts">
-                <Fact name="Looked for" text=what />
-                <Fact name="Asked" text=request />
-                <Fact name="Came back" text=came />
+                <Told name="Looked for" text=what />
+                <Told name="Asked" text=request />
+                <Told name="Came back" text=came />
             </dl>
             {candidate_list(candidates)}
             {has_rows.then(|| view! { <ol class="records">{rows}</ol> })}
@@ -274,11 +276,11 @@ fn creation(create: &Create) -> impl IntoView + use<> {
         (None, None) => "not written by the proxy".to_owned(),
     };
     view! {
-        <Fact name="Creates" text=format!("{} {}, its id at {}", create.method, create.path, create.reference) />
-        <Fact name="Means confirmed" text=list(&create.confirmed) />
-        <Fact name="Proves not applied" text=list(&create.failed) />
-        <Fact name="Means that it exists" text=list(&create.exists) />
-        <Fact name="External reference" text=carried />
+        <Told name="Creates" text=format!("{} {}, its id at {}", create.method, create.path, create.reference) />
+        <Told name="Means confirmed" text=list(&create.confirmed) />
+        <Told name="Proves not applied" text=list(&create.failed) />
+        <Told name="Means that it exists" text=list(&create.exists) />
+        <Told name="External reference" text=carried />
     }
 }
 
@@ -291,16 +293,12 @@ fn lookup(lookup: &Lookup) -> impl IntoView + use<> {
     let void = lookup.void.as_ref().map(|void| format!("where {} is {}", void.path, void.values.join(" or ")));
     let absent = (!lookup.absent.is_empty()).then(|| lookup.absent.join(", "));
     view! {
-        <Fact name="Looks up" text=format!("{} {}", lookup.method, lookup.path) />
-        <Fact name="Reads" text=read />
-        {pages.map(|text| view! { <Fact name="Pages" text /> })}
-        {void.map(|text| view! { <Fact name="Void" text /> })}
-        {absent.map(|text| view! { <Fact name="Means absent" text /> })}
+        <Told name="Looks up" text=format!("{} {}", lookup.method, lookup.path) />
+        <Told name="Reads" text=read />
+        {pages.map(|text| view! { <Told name="Pages" text /> })}
+        {void.map(|text| view! { <Told name="Void" text /> })}
+        {absent.map(|text| view! { <Told name="Means absent" text /> })}
     }
-}
-
-fn seconds_in_words(seconds: u32) -> String {
-    wording::duration(chrono::TimeDelta::seconds(seconds.into()))
 }
 
 /// Where a header's value comes from.
@@ -309,17 +307,4 @@ fn in_words(value: &str) -> String {
         return format!("from the environment variable {name}");
     }
     value.strip_prefix("file:").map_or_else(|| value.to_owned(), |path| format!("from the file {path}"))
-}
-
-#[component]
-fn Fact(name: &'static str, text: String) -> impl IntoView {
-    view! {
-        <div>
-            <dt>{name}</dt>
-            <dd>
-                <Plain text />
-            </dd>
-        </div>
-    }
-    .into_any()
 }

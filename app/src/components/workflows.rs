@@ -7,14 +7,13 @@ use guard::{
 };
 use leptos::prelude::*;
 
-use super::{copy::Snippet, plain::Plain};
+use super::{copy::Snippet, facts::Told, plain::Plain};
 use crate::{functions::read_settings::ConfiguredWorkflow, wording};
 
 /// One workflow with its rules.
 #[component]
 pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
     let ConfiguredWorkflow { workflow, version, destination, is_retired } = configured;
-    let seconds = |seconds: u32| wording::duration(chrono::TimeDelta::seconds(seconds.into()));
     let actions = workflow.actions.iter().map(|action| action.as_str().to_owned()).collect::<Vec<_>>().join(", ");
     let steps = if workflow.two_step {
         "two: a worker marks the moment before it sends, so that a lease that ends before proves that nothing was sent"
@@ -64,16 +63,16 @@ pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
                 })}
             {workflow.description.clone().map(|description| view! { <p><Plain text=description /></p> })}
             <dl class="facts">
-                <Rule name="Actions" text=actions />
-                <Rule name="Steps" text=steps.to_owned() />
-                <Rule name="Lease" text=format!("{}, at most {}", seconds(workflow.lease_seconds), seconds(workflow.max_lease_seconds)) />
-                <Rule name="Left out of the fingerprint" text=if workflow.volatile.is_empty() { "nothing".to_owned() } else { pointers(&workflow.volatile) } />
-                <Rule name="Money" text=money />
-                <Rule name="Key fields" text=if key_fields.is_empty() { "none".to_owned() } else { key_fields.join(", ") } />
-                {proxy_key(&workflow.key).map(|text| view! { <Rule name="Key of the proxy" text /> })}
-                <Rule name="Kept" text=retention />
-                <Rule name="Amendments" text=amendment />
-                <Rule name="Destination" text=destination.map_or_else(|| "none".to_owned(), |destination| told(&destination)) />
+                <Told name="Actions" text=actions />
+                <Told name="Steps" text=steps.to_owned() />
+                <Told name="Lease" text=format!("{}, at most {}", wording::seconds(workflow.lease_seconds), wording::seconds(workflow.max_lease_seconds)) />
+                <Told name="Left out of the fingerprint" text=if workflow.volatile.is_empty() { "nothing".to_owned() } else { pointers(&workflow.volatile) } />
+                <Told name="Money" text=money />
+                <Told name="Key fields" text=if key_fields.is_empty() { "none".to_owned() } else { key_fields.join(", ") } />
+                {proxy_key(&workflow.key).map(|text| view! { <Told name="Key of the proxy" text /> })}
+                <Told name="Kept" text=retention />
+                <Told name="Amendments" text=amendment />
+                <Told name="Destination" text=destination.map_or_else(|| "none".to_owned(), |destination| told(&destination)) />
             </dl>
         </article>
     }
@@ -86,19 +85,6 @@ pub(crate) fn WorkflowsHint() -> impl IntoView {
     view! {
         <p class="note">"Workflows are set by a file, all or nothing, each change an entry in the trail:"</p>
         <Snippet text="onceover export > onceover.toml\nonceover check onceover.toml\nonceover apply onceover.toml" what="commands" />
-    }
-    .into_any()
-}
-
-#[component]
-fn Rule(name: &'static str, text: String) -> impl IntoView {
-    view! {
-        <div>
-            <dt>{name}</dt>
-            <dd>
-                <Plain text />
-            </dd>
-        </div>
     }
     .into_any()
 }

@@ -20,6 +20,7 @@ use crate::{
         changes::ConflictCard,
         copy::Copyable,
         decision::DecisionPanel,
+        facts::Fact,
         fault::Fault,
         heading::Heading,
         icon::{Icon, Picture},
@@ -241,17 +242,6 @@ fn Facts(operation: OperationView) -> impl IntoView {
                     })}
             </dl>
         </section>
-    }
-    .into_any()
-}
-
-#[component]
-fn Fact(name: &'static str, children: Children) -> impl IntoView {
-    view! {
-        <div>
-            <dt>{name}</dt>
-            <dd>{children()}</dd>
-        </div>
     }
     .into_any()
 }

@@ -1,0 +1,28 @@
+//! Facts: a name, and what is known under it. They stand in a `dl` of the class `facts`.
+
+use leptos::prelude::*;
+
+use super::plain::Plain;
+
+/// A fact that is shown in a way of its own.
+#[component]
+pub(crate) fn Fact(name: &'static str, children: Children) -> impl IntoView {
+    view! {
+        <div>
+            <dt>{name}</dt>
+            <dd>{children()}</dd>
+        </div>
+    }
+    .into_any()
+}
+
+/// A fact that is a text.
+#[component]
+pub(crate) fn Told(name: &'static str, text: String) -> impl IntoView {
+    view! {
+        <Fact name>
+            <Plain text />
+        </Fact>
+    }
+    .into_any()
+}
