@@ -122,17 +122,6 @@ impl Destinations {
         workflow: &Workflow,
         operation: &Operation,
         payload: Option<&Payload>,
-    ) -> Looked {
-        self.look_up_shown(destination, workflow, operation, payload).await.looked
-    }
-
-    /// [`Self::look_up`], with the first records that came: for people.
-    pub async fn look_up_shown(
-        &self,
-        destination: &Destination,
-        workflow: &Workflow,
-        operation: &Operation,
-        payload: Option<&Payload>,
     ) -> Trial {
         let external_reference = operation.external_reference();
         let wanted = Wanted::at(destination, &external_reference, &workflow.key_fields, payload);
@@ -218,7 +207,7 @@ impl Lookups for Destinations {
         operation: &Operation,
         payload: Option<&Payload>,
     ) -> Trial {
-        self.look_up_shown(destination, workflow, operation, payload).await
+        Self::look_up(self, destination, workflow, operation, payload).await
     }
 
     async fn look_for(&self, destination: &Destination, external_reference: &str) -> Trial {

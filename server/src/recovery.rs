@@ -226,7 +226,8 @@ impl Lookup {
         let asked_at = self.guard.now();
         let asked = &sought.destination;
         let payload = sought.payload.as_ref();
-        let looked = self.destinations.look_up(asked, &sought.workflow, &sought.operation, payload).await;
+        let trial = self.destinations.look_up(asked, &sought.workflow, &sought.operation, payload).await;
+        let looked = trial.looked;
         let operation = self.guard.looked_up(self.operation, asked_at, &looked).await?;
         tracing::info!(
             operation = %self.operation,
