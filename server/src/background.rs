@@ -38,8 +38,8 @@ pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     let database = server.database.clone();
     repeat("seal", Duration::from_secs(SEAL_EVERY_SECONDS), step(move || seal(database.clone())));
     let gate = gate.clone();
-    tasks.spawn(Recovery::of(server).run(server.draining.clone()));
     repeat("sessions", Duration::from_secs(SESSIONS_SECONDS), step(move || end_sessions(gate.clone())));
+    tasks.spawn(Recovery::of(server).run(server.draining.clone()));
     tasks.close();
     tasks
 }
@@ -52,28 +52,43 @@ fn step<F: Future<Output = Result<(), Refusal>> + Send + 'static>(
     Box::new(move || Box::pin(work()))
 }
 
-/// Does a step again and again. A store that is away is told once, and once again when it is back.
+/// Does a step again and again.
 async fn repeat(name: &'static str, period: Duration, draining: CancellationToken, step: Step) {
     let mut ticks = tokio::time::interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut is_failing = false;
+    let mut work = Work::named(name);
     loop {
         tokio::select! {
             () = draining.cancelled() => return,
             _ = ticks.tick() => {}
         }
-        match step().await {
-            Ok(()) if is_failing => {
-                is_failing = false;
-                tracing::info!(task = name, "works again");
+        work.tell(step().await);
+    }
+}
+
+/// Work that is done again and again. What keeps it from being done, a store that is away above all, is told once, and once again
+/// when it is over.
+pub(crate) struct Work {
+    name: &'static str,
+    is_failing: bool,
+}
+
+impl Work {
+    /// Work that went well so far.
+    pub(crate) const fn named(name: &'static str) -> Self {
+        Self { name, is_failing: false }
+    }
+
+    /// Takes note of how it went this time.
+    pub(crate) fn tell(&mut self, done: Result<(), Refusal>) {
+        match &done {
+            Ok(()) if self.is_failing => tracing::info!(task = self.name, "works again"),
+            Err(refusal) if !self.is_failing => {
+                tracing::error!(task = self.name, %refusal, "cannot do its work; it tries again");
             }
-            Ok(()) => {}
-            Err(_) if is_failing => {}
-            Err(refusal) => {
-                is_failing = true;
-                tracing::error!(task = name, %refusal, "cannot do its work; it tries again");
-            }
+            Ok(()) | Err(_) => {}
         }
+        self.is_failing = done.is_err();
     }
 }
 

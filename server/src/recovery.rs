@@ -20,6 +20,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
+use crate::background::Work;
 use crate::destination::Destinations;
 use crate::state::Server;
 
@@ -85,7 +86,7 @@ impl Recovery {
     pub async fn run(mut self, draining: CancellationToken) {
         let mut ticks = tokio::time::interval(Duration::from_millis(TICK_MILLISECONDS));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut is_failing = false;
+        let mut work = Work::named("recovery");
         loop {
             tokio::select! {
                 () = draining.cancelled() => break,
@@ -97,18 +98,7 @@ impl Recovery {
                 }
                 _ = ticks.tick() => {}
             }
-            match self.turn().await {
-                Ok(()) if is_failing => {
-                    is_failing = false;
-                    tracing::info!(task = "recovery", "works again");
-                }
-                Ok(()) => {}
-                Err(_) if is_failing => {}
-                Err(refusal) => {
-                    is_failing = true;
-                    tracing::error!(task = "recovery", %refusal, "cannot do its work; it tries again");
-                }
-            }
+            work.tell(self.turn().await);
         }
         self.drain().await;
     }
