@@ -16,7 +16,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Method, Uri};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use guard::decision::Decision;
+use guard::decision::{Decision, DecisionName};
 use guard::destination::{Create, Destination};
 use guard::event::Outcome;
 use guard::json::Json;
@@ -249,9 +249,15 @@ impl Proxied {
             | Decision::Rejected { .. }
             | Decision::Conflict { .. } => self.decided(&decision),
         }
-        .unwrap_or_else(Problem::into_response);
+        .unwrap_or_else(|problem| {
+            // Permission was given, and what came of it is what the caller has to act on; header and body say the same.
+            let told = (problem.code() == Code::OutcomeUnknown).then_some(DecisionName::Unknown.as_str());
+            let mut response = problem.into_response();
+            response.headers_mut().extend(told.map(|name| (ONCEOVER_DECISION, HeaderValue::from_static(name))));
+            response
+        });
         let headers = response.headers_mut();
-        headers.insert(ONCEOVER_DECISION, HeaderValue::from_static(name));
+        headers.entry(ONCEOVER_DECISION).or_insert(HeaderValue::from_static(name));
         headers.extend(operation.and_then(|id| HeaderValue::try_from(id).ok()).map(|id| (ONCEOVER_OPERATION, id)));
         Ok(response)
     }

@@ -28,6 +28,7 @@ async fn c20_a_lost_answer_is_unknown_and_never_sent_again(fresh: Fresh) {
         assert_eq!((lost.status, lost.code().as_str()), (504, "outcome_unknown"), "{lost:?}");
         let document = lost.json();
         assert_eq!((&document["decision"], &document["next"]), (&"unknown".into(), &"wait".into()));
+        assert_eq!(lost.decision(), "unknown", "the header says what the body says");
         assert_eq!(document["operation"]["state"], "unknown");
         assert!(document["review_url"].as_str().unwrap().ends_with(lost.header("onceover-operation")), "{document}");
         assert_ne!(lost.header("retry-after"), "");
