@@ -11,6 +11,7 @@ mod check;
 mod drill;
 mod export;
 mod sandbox;
+mod seed;
 mod serve;
 mod table;
 mod token;
@@ -199,6 +200,9 @@ enum Command {
     /// Do on purpose what goes wrong by accident, and count the records that were made
     #[command(after_long_help = drill::EXAMPLES)]
     Drill(drill::Drill),
+    /// Fill a database with demonstration data: operations that never happened
+    #[command(after_long_help = seed::EXAMPLES)]
+    Seed(seed::Seed),
 }
 
 /// Why a command ended with 1: sentences for the one who typed it.
@@ -265,6 +269,7 @@ impl Arguments {
             Command::Backup(backup) => backup.run(&common).await,
             Command::Sandbox(sandbox) => sandbox.run(&common).await,
             Command::Drill(drill) => drill.run(&common).await,
+            Command::Seed(seed) => seed.run(&common).await,
         }
     }
 }

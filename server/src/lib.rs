@@ -21,6 +21,7 @@ pub mod proxy;
 pub mod recovery;
 pub mod router;
 pub mod sandbox;
+pub mod seed;
 pub mod session;
 pub mod settings;
 pub mod site;
