@@ -53,7 +53,8 @@ impl Failure {
                 | Refusal::OutcomeDisagrees { .. }
                 | Refusal::Impossible { .. }
                 | Refusal::Stale { .. }
-                | Refusal::Taken { .. } => StatusCode::CONFLICT,
+                | Refusal::Taken { .. }
+                | Refusal::Rules(_) => StatusCode::CONFLICT,
                 Refusal::Store(fault) => match fault {
                     StoreFault::Unavailable | StoreFault::Contended { .. } => StatusCode::SERVICE_UNAVAILABLE,
                     StoreFault::Full => StatusCode::INSUFFICIENT_STORAGE,

@@ -27,6 +27,11 @@ impl Fingerprint {
         Self(Sha256::digest(canonical(payload.content(), volatile)).into())
     }
 
+    /// The SHA-256 of the canonical form of any value that is kept: rules, a certificate.
+    pub fn of_value(value: &crate::json::Json) -> Self {
+        Self(Sha256::digest(canonical(value, &[])).into())
+    }
+
     /// The fingerprint with these bytes, as a store keeps it.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)

@@ -123,6 +123,14 @@ id!(
     /// Names a person who signs in at the desk.
     PersonId
 );
+id!(
+    /// Names a proposed change of a workflow's rules.
+    RuleProposalId
+);
+id!(
+    /// Names a period of a company.
+    PeriodId
+);
 
 #[cfg(test)]
 mod tests {

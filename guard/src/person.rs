@@ -55,6 +55,19 @@ impl Role {
         }
     }
 
+    /// Whether the role approves amendments and the rules of amendments.
+    pub const fn may_approve(self) -> bool {
+        match self {
+            Self::Finance => true,
+            Self::Viewer | Self::Operator | Self::Admin => false,
+        }
+    }
+
+    /// Whether the role signs periods.
+    pub const fn may_sign(self) -> bool {
+        self.may_approve()
+    }
+
     /// Whether the role manages people and tokens.
     pub const fn may_administer(self) -> bool {
         match self {
@@ -62,6 +75,14 @@ impl Role {
             Self::Viewer | Self::Operator | Self::Finance => false,
         }
     }
+}
+
+/// Whether a text looks like an address: something on both sides of one `@`, without white space.
+pub fn is_address(text: &str) -> bool {
+    let halves =
+        text.split_once('@').filter(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'));
+    let is_plain = !text.chars().any(|character| character.is_whitespace() || character.is_control());
+    halves.is_some() && is_plain && text.chars().count() <= EMAIL_CHARACTERS_MAX
 }
 
 /// Somebody who signs in at the desk.

@@ -77,6 +77,9 @@ pub enum Refusal {
         /// The name.
         name: String,
     },
+    /// A change of rules is refused.
+    #[error(transparent)]
+    Rules(#[from] crate::rules::RuleRefusal),
     /// The store could not do it; nothing was decided.
     #[error(transparent)]
     Store(#[from] StoreFault),

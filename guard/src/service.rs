@@ -9,6 +9,7 @@ mod desk;
 mod grant;
 mod recovery;
 mod report;
+mod rules;
 mod totals;
 
 use std::sync::{Arc, PoisonError, RwLock};

@@ -1,6 +1,8 @@
 //! What the guard asks of a database. Every method is atomic; the store never decides anything, so that two databases cannot drift
 //! apart on rules. Every write has been made durable when its method returns.
 
+mod rules;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,10 +22,13 @@ use crate::pointer::Pointer;
 use crate::queue::{Filter, Order, Page, PageRequest};
 use crate::recovery::{Claim, Recovery};
 use crate::refusal::StoreFault;
+use crate::rules::RuleProposal;
 use crate::summary::{Count, Recovering, Waiting};
 use crate::token::{Reach, Token};
 use crate::trail::{ChainHash, Entry};
 use crate::workflow::Workflow;
+
+pub use rules::Rules;
 
 /// A new operation with everything that is kept with it.
 #[derive(Clone, Debug)]
@@ -111,7 +116,7 @@ pub struct Delivery {
 
 /// Operations and what belongs to them.
 #[async_trait]
-pub trait Store: Send + Sync {
+pub trait Store: Rules + Send + Sync {
     /// The operation with this id.
     async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
 
@@ -256,6 +261,8 @@ impl Catalogue {
 pub enum Act {
     /// Stores a workflow's new definition (a new version), or takes it out.
     PutWorkflow(Box<VersionedWorkflow>),
+    /// Stores a proposed change of rules as it stands now.
+    PutRuleProposal(Box<RuleProposal>),
     /// Stores a destination.
     PutDestination(Box<Destination>),
     /// Takes a destination out.

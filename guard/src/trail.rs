@@ -51,11 +51,25 @@ pub enum EntryKind {
     TokenCreated,
     /// Administration: a token was revoked.
     TokenRevoked,
+    /// Administration: a change of a workflow's rules was proposed.
+    RulesProposed,
+    /// Administration: a proposed change of rules was approved; the workflow's next version follows.
+    RulesApproved,
+    /// Administration: a proposed change of rules was rejected.
+    RulesRejected,
+    /// Administration: a proposed change of rules was withdrawn by its proposer.
+    RulesWithdrawn,
+    /// Administration: a proposed change of rules became void, since the workflow changed meanwhile.
+    RulesVoided,
+    /// Administration: a period was closed and signed; the entry holds its certificate.
+    PeriodClosed,
+    /// Administration: a closed period was opened again.
+    PeriodReopened,
 }
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 24] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -73,6 +87,13 @@ impl EntryKind {
         Self::PersonAdded,
         Self::TokenCreated,
         Self::TokenRevoked,
+        Self::RulesProposed,
+        Self::RulesApproved,
+        Self::RulesRejected,
+        Self::RulesWithdrawn,
+        Self::RulesVoided,
+        Self::PeriodClosed,
+        Self::PeriodReopened,
     ];
 
     /// The name in the store and the API.
@@ -95,6 +116,13 @@ impl EntryKind {
             Self::PersonAdded => "person_added",
             Self::TokenCreated => "token_created",
             Self::TokenRevoked => "token_revoked",
+            Self::RulesProposed => "rules_proposed",
+            Self::RulesApproved => "rules_approved",
+            Self::RulesRejected => "rules_rejected",
+            Self::RulesWithdrawn => "rules_withdrawn",
+            Self::RulesVoided => "rules_voided",
+            Self::PeriodClosed => "period_closed",
+            Self::PeriodReopened => "period_reopened",
         }
     }
 

@@ -15,6 +15,21 @@ pub const LEASE_SECONDS_MAX: u32 = 7 * 24 * 3_600;
 /// A workflow lists at most this many volatile fields.
 pub const VOLATILE_FIELDS_MAX: usize = 100;
 
+/// A workflow lists at most this many places that may be amended.
+pub const AMENDABLE_MAX: usize = 100;
+
+/// A workflow lists at most this many key fields.
+pub const KEY_FIELDS_MAX: usize = 50;
+
+/// At most this many addresses are told of a workflow's amendments.
+pub const TOLD_MAX: usize = 20;
+
+/// A proposal that nobody decides expires after this many days where its workflow says nothing.
+pub const PROPOSAL_DAYS_DEFAULT: u32 = 30;
+
+/// No proposal waits longer, in days.
+pub const PROPOSAL_DAYS_MAX: u32 = 366;
+
 /// A title or a description has at most this many characters.
 pub const SENTENCE_CHARACTERS_MAX: usize = 300;
 
@@ -30,6 +45,9 @@ pub struct Workflow {
     /// The sentence shown to people, with `{document}`, `{company}`, `{source_system}`, `{action}`, `{revision}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// What its operations make.
+    #[serde(default, skip_serializing_if = "Kind::is_record")]
+    pub kind: Kind,
     /// The actions that may be begun.
     #[serde(default = "actions_default")]
     pub actions: Vec<KeyPart>,
@@ -54,6 +72,9 @@ pub struct Workflow {
     /// Where its currency stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<Pointer>,
+    /// Where the day stands by which an operation belongs to a period. Left out: the day (UTC) on which it was first begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<Pointer>,
     /// What must agree between a payload and the destination's record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key_fields: Vec<KeyField>,
@@ -66,6 +87,27 @@ pub struct Workflow {
     /// What may be amended, and how.
     #[serde(default)]
     pub amendment: AmendmentRules,
+}
+
+/// What the operations of a workflow make.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A record in another system.
+    #[default]
+    Record,
+    /// A message to a customer: what was received, when, and which version is told on its operation's page.
+    Message,
+}
+
+impl Kind {
+    /// Whether records are made.
+    pub const fn is_record(&self) -> bool {
+        match self {
+            Self::Record => true,
+            Self::Message => false,
+        }
+    }
 }
 
 /// Where the parts of a key stand for callers of the proxy.
@@ -193,6 +235,44 @@ pub struct AmendmentRules {
     /// Above this amount two people approve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_approval_over: Option<String>,
+    /// A proposal that nobody decides expires after this many days. Left out: [`PROPOSAL_DAYS_DEFAULT`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal_days: Option<u32>,
+    /// The addresses that are told when an amendment is proposed and when it is decided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tell: Vec<String>,
+}
+
+impl AmendmentRules {
+    /// After how many days a proposal expires.
+    pub fn proposal_days(&self) -> u32 {
+        self.proposal_days.unwrap_or(PROPOSAL_DAYS_DEFAULT)
+    }
+
+    /// Checks what the shape alone cannot say.
+    fn validate(&self) -> Result<(), DefinitionFault> {
+        let fault = |key, message: &str| Err(DefinitionFault::new(key, message));
+        if self.amendable.len() > AMENDABLE_MAX {
+            return fault("amendment.amendable", "lists over 100 places");
+        }
+        let limit = self.second_approval_over.as_deref().map(str::parse::<rust_decimal::Decimal>);
+        if limit.is_some_and(|limit| limit.map_or(true, |limit| limit.is_sign_negative())) {
+            return fault(
+                "amendment.second_approval_over",
+                "is no amount; write it as text, for example \"100000.00\"",
+            );
+        }
+        if self.proposal_days.is_some_and(|days| !(1..=PROPOSAL_DAYS_MAX).contains(&days)) {
+            return fault("amendment.proposal_days", "is out of bounds; 1 to 366 days are possible");
+        }
+        if self.tell.len() > TOLD_MAX {
+            return fault("amendment.tell", "lists over 20 addresses");
+        }
+        if let Some(wrong) = self.tell.iter().find(|address| !crate::person::is_address(address)) {
+            return fault("amendment.tell", &format!("holds {wrong:?}, which is no address like name@example.com"));
+        }
+        Ok(())
+    }
 }
 
 fn actions_default() -> Vec<KeyPart> {
@@ -231,6 +311,7 @@ impl Workflow {
             name,
             title: None,
             description: None,
+            kind: Kind::Record,
             actions: actions_default(),
             destination: None,
             lease_seconds: LEASE_SECONDS_DEFAULT,
@@ -239,6 +320,7 @@ impl Workflow {
             volatile: Vec::new(),
             amount: None,
             currency: None,
+            period: None,
             key_fields: Vec::new(),
             key: KeyPlaces::default(),
             retention: Retention::default(),
@@ -288,6 +370,15 @@ impl Workflow {
         if self.key_fields.iter().any(|field| volatile_covers(&field.payload)) {
             return fault("volatile", "covers a key field: a changed key field would pass as a repetition");
         }
+        if self.period.as_ref().is_some_and(|place| place.tokens().is_empty()) {
+            return fault("period", "names the whole payload (\"\"); name the place of a date, for example \"/date\"");
+        }
+        if self.period.as_ref().is_some_and(volatile_covers) {
+            return fault("volatile", "covers the date of the period: a changed date would pass as a repetition");
+        }
+        if self.key_fields.len() > KEY_FIELDS_MAX {
+            return fault("key_fields", "lists over 50 fields");
+        }
         let places = [("key.document", &self.key.document), ("key.revision", &self.key.revision)];
         for (key, place) in places {
             if place.as_ref().is_some_and(|place| place.tokens().is_empty()) {
@@ -306,14 +397,7 @@ impl Workflow {
                 "is 0; bodies are kept at least one day, or for ever where it is left out",
             );
         }
-        let limit = self.amendment.second_approval_over.as_deref().map(str::parse::<rust_decimal::Decimal>);
-        if limit.is_some_and(|limit| limit.map_or(true, |limit| limit.is_sign_negative())) {
-            return fault(
-                "amendment.second_approval_over",
-                "is no amount; write it as text, for example \"100000.00\"",
-            );
-        }
-        Ok(())
+        self.amendment.validate()
     }
 
     /// The name for people.

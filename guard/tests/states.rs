@@ -150,6 +150,7 @@ fn cell(state: &State, event: &Event) -> String {
             | Refusal::StaleLease
             | Refusal::Stale { .. }
             | Refusal::Taken { .. }
+            | Refusal::Rules(_)
             | Refusal::Store(_)),
         ) => panic!("the table refuses {event:?} on {state:?} with {other:?}"),
     }

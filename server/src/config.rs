@@ -135,6 +135,19 @@ impl Configuration {
         Ok(Self { server: read.server, definitions, source: (file.to_owned(), text.to_owned()) })
     }
 
+    /// What is wrong with a key of a workflow, where that was found out later than by reading the file.
+    pub fn fault_of_workflow(&self, workflow: &str, key: &str, message: String) -> ConfigFault {
+        let (file, text) = &self.source;
+        let index = self.definitions.workflows.iter().position(|known| known.name.as_str() == workflow);
+        let found = Tree::of(text).and_then(|tree| tree.nearest("workflow", index, key));
+        ConfigFault {
+            file: file.clone(),
+            place: found.map(|offset| Place::of(text, offset)),
+            key: Some(format!("workflow.{key}")),
+            message,
+        }
+    }
+
     /// Where the headers of destinations stand for secrets that cannot be read here.
     pub fn missing_secrets(&self) -> Vec<ConfigFault> {
         let (file, text) = &self.source;

@@ -88,7 +88,8 @@ const fn told(failure: &Failure) -> (&'static str, &'static str) {
             | Refusal::OutcomeDisagrees { .. }
             | Refusal::Impossible { .. }
             | Refusal::Stale { .. }
-            | Refusal::Taken { .. } => ("It has moved on", "Nothing was changed. Look at it as it is now."),
+            | Refusal::Taken { .. }
+            | Refusal::Rules(_) => ("It has moved on", "Nothing was changed. Look at it as it is now."),
         },
         Failure::SignedOut => ("You are signed out", "Your session has ended. What you had open is where it was."),
         Failure::Malformed { .. } => {

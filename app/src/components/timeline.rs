@@ -128,7 +128,14 @@ fn of_entry(entry: &Entry) -> Happening {
         | EntryKind::DestinationRemoved
         | EntryKind::PersonAdded
         | EntryKind::TokenCreated
-        | EntryKind::TokenRevoked => (entry.kind.as_str().replace('_', " "), "quiet"),
+        | EntryKind::TokenRevoked
+        | EntryKind::RulesProposed
+        | EntryKind::RulesApproved
+        | EntryKind::RulesRejected
+        | EntryKind::RulesWithdrawn
+        | EntryKind::RulesVoided
+        | EntryKind::PeriodClosed
+        | EntryKind::PeriodReopened => (entry.kind.as_str().replace('_', " "), "quiet"),
     };
     let took = fact("took_milliseconds").map(|took| format!("{took} ms"));
     let status = fact("response_status").or_else(|| fact("status"));

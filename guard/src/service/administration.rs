@@ -9,7 +9,7 @@ use crate::destination::Destination;
 use crate::id::{PersonId, TokenId};
 use crate::json::Json;
 use crate::key::KeyPart;
-use crate::person::{EMAIL_CHARACTERS_MAX, Person, Role, password_from};
+use crate::person::{Person, Role, password_from};
 use crate::refusal::Refusal;
 use crate::store::{Act, Administered, VersionedWorkflow};
 use crate::token::{Reach, Scope, TOKEN_NAME_CHARACTERS_MAX, Token, TokenSecret};
@@ -17,7 +17,7 @@ use crate::trail::{ChainHash, Entry, EntryKind, detail};
 use crate::workflow::{DefinitionFault, Workflow};
 
 /// Acts of the administration that lose the race this often are given up.
-const ADMINISTRATION_TRIES_MAX: u32 = 16;
+pub(super) const ADMINISTRATION_TRIES_MAX: u32 = 16;
 
 /// What a configuration file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -89,15 +89,24 @@ impl Guard {
     /// Makes workflows and destinations what the definitions say: all or nothing, each change an entry. Definitions must have
     /// been validated.
     ///
+    /// Rules that people approved in the browser are not overwritten: definitions say what they are, or are refused
+    /// ([`crate::rules::RuleRefusal::ApprovedInBrowser`]). A proposal whose workflow is changed becomes void.
+    ///
     /// # Errors
-    /// A definition that does not hold, the store's fault.
+    /// A definition that does not hold or would overwrite what was approved, the store's fault.
     pub async fn apply(&self, definitions: &Definitions, actor: &Actor) -> Result<Applied, Refusal> {
         definitions.validate().map_err(|(kind, _, fault)| Refusal::field(kind, fault))?;
         for _ in 0..ADMINISTRATION_TRIES_MAX {
             // Before the catalogue: what is applied in between moves the head on, and makes these acts stale.
             let head = self.inner.registry.administration_head().await?;
             self.refresh().await?;
-            let (acts, applied) = self.acts_for(definitions);
+            let (mut acts, applied) = self.acts_for(definitions);
+            let moved = applied.workflows.iter().filter(|(_, change)| match change {
+                Change::Changed | Change::Retired => true,
+                Change::Added | Change::Unchanged => false,
+            });
+            let moved: Vec<String> = moved.map(|(name, _)| name.clone()).collect();
+            acts.extend(self.rules_beside(&definitions.workflows, &moved).await?);
             if acts.is_empty() || self.administer(actor, head, acts).await? == Administered::Done {
                 return Ok(applied);
             }
@@ -334,7 +343,7 @@ impl Guard {
     }
 
     /// Does acts with their entries, chained behind the head that the caller saw; then sees the catalogue anew.
-    async fn administer(
+    pub(super) async fn administer(
         &self,
         actor: &Actor,
         mut head: (u64, ChainHash),
@@ -368,11 +377,7 @@ fn check_companies(reach: &Reach) -> Result<(), Refusal> {
 
 fn checked_email(email: &str) -> Result<String, Refusal> {
     let email = email.trim().to_lowercase();
-    let halves =
-        email.split_once('@').filter(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'));
-    let is_address =
-        halves.is_some() && !email.chars().any(|character| character.is_whitespace() || character.is_control());
-    if is_address && email.chars().count() <= EMAIL_CHARACTERS_MAX {
+    if crate::person::is_address(&email) {
         Ok(email)
     } else {
         Err(Refusal::field("email", "is no address; it looks like name@example.com"))

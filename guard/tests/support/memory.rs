@@ -1,5 +1,7 @@
 //! The documented contracts of `Store` and `Registry`, kept in memory, with faults on demand.
 
+mod rules;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
@@ -79,6 +81,7 @@ struct Tables {
     people: Vec<(Person, String)>,
     recoveries: BTreeMap<OperationId, Recovery>,
     accesses: BTreeMap<String, Access>,
+    rules: rules::RuleTables,
 }
 
 /// Everything that is kept, as text: equal before and after means that nothing was changed.
@@ -253,6 +256,7 @@ impl Tables {
         }
         let mut after = self.clone();
         for (act, entry) in acts {
+            after.rules.follow(act, entry);
             if !after.act(act) {
                 return Administered::Taken;
             }
@@ -271,6 +275,7 @@ impl Tables {
                 self.catalogue.volatile.insert((name.clone(), put.version), put.workflow.volatile.clone().into());
                 self.catalogue.workflows.insert(name, Arc::new((**put).clone()));
             }
+            Act::PutRuleProposal(_) => {}
             Act::PutDestination(destination) => {
                 self.catalogue.destinations.insert(destination.name.clone(), (**destination).clone());
             }

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use guard::actor::Actor;
+use guard::refusal::Refusal;
+use guard::rules::RuleRefusal;
 use guard::service::{Applied, AppliedChange};
 
 use super::table::table;
@@ -21,7 +23,10 @@ The smallest file:
 
 All or nothing: a file with a fault changes nothing. A workflow that the file leaves out is
 retired: nothing new is begun in it, and what was begun can still be finished. Every change is an
-entry in the trail. A running server follows within a second.";
+entry in the trail. A running server follows within a second.
+
+Rules that people approved at /settings/rules (volatile, key_fields, [workflow.amendment]) are not
+overwritten: the file says what is in force, as `onceover export` prints it, or is refused.";
 
 /// Makes workflows and destinations exactly what a configuration file says, and prints what changed.
 #[derive(clap::Args)]
@@ -39,8 +44,18 @@ impl Apply {
         };
         let opened = Opened::made(&common.settle(&server)?).await?;
         let applied = opened.guard.apply(&configuration.definitions, &Actor::CommandLine).await;
-        let applied = opened.close(applied.map_err(Failure::from)).await?;
+        let applied = opened.close(applied.map_err(|refusal| placed(&configuration, refusal))).await?;
         print(&told(&applied))
+    }
+}
+
+/// The refusal, with the place in the file where one is to blame.
+fn placed(configuration: &Configuration, refusal: Refusal) -> Failure {
+    match &refusal {
+        Refusal::Rules(approved @ RuleRefusal::ApprovedInBrowser { workflow, key, .. }) => {
+            configuration.fault_of_workflow(workflow, key, approved.to_string()).into()
+        }
+        _ => refusal.into(),
     }
 }
 

@@ -15,6 +15,7 @@ mod lookup;
 mod news;
 mod recovery;
 mod registry;
+mod rules;
 mod writer;
 
 use std::path::Path;

@@ -6,12 +6,14 @@ mod administration;
 mod history;
 mod operation;
 mod recovery;
+mod rules;
 mod sqlite;
 
 pub use administration::{DestinationRow, PersonRow, TokenRow, WorkflowRow};
 pub use history::{ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, SealRow};
 pub use operation::OperationRow;
 pub use recovery::{AccessRow, RecoveryRow};
+pub use rules::{RuleProposalRow, WorkflowVersionRow};
 pub use sqlite::FromSqlite;
 
 use chrono::DateTime;

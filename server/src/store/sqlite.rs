@@ -9,6 +9,7 @@ mod queue;
 mod readers;
 mod recovery;
 mod registry;
+mod rules;
 mod work;
 mod writer;
 

@@ -208,7 +208,14 @@ impl Told {
             | EntryKind::DestinationRemoved
             | EntryKind::PersonAdded
             | EntryKind::TokenCreated
-            | EntryKind::TokenRevoked => {}
+            | EntryKind::TokenRevoked
+            | EntryKind::RulesProposed
+            | EntryKind::RulesApproved
+            | EntryKind::RulesRejected
+            | EntryKind::RulesWithdrawn
+            | EntryKind::RulesVoided
+            | EntryKind::PeriodClosed
+            | EntryKind::PeriodReopened => {}
         }
         Ok(())
     }

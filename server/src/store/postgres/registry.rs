@@ -57,7 +57,7 @@ pub(super) async fn administer(
         return Ok(Administered::Stale);
     }
     for (act, entry) in acts {
-        match perform(&mut transaction, act).await {
+        match perform(&mut transaction, act, entry).await {
             Ok(true) => {}
             Ok(false) => return Ok(Administered::Taken),
             Err(sqlx::Error::Database(error)) if error.is_unique_violation() => return Ok(Administered::Taken),
@@ -79,21 +79,28 @@ pub(super) async fn administer(
 }
 
 /// Does one act; false where somebody was first.
-async fn perform(connection: &mut PgConnection, act: &Act) -> Result<bool, sqlx::Error> {
+async fn perform(connection: &mut PgConnection, act: &Act, entry: &Entry) -> Result<bool, sqlx::Error> {
     let done = match act {
         Act::PutWorkflow(workflow) => {
             let WorkflowRow { name, version, definition, is_retired } = WorkflowRow::from(workflow.as_ref());
             // A workflow that is taken out keeps its version.
             sqlx::query(
-                "INSERT INTO workflow (name, version, definition, is_retired) VALUES ($1, $2, $3, $4) \
+                "INSERT INTO workflow (name, version, definition, is_retired, changed_at, changed_by) \
+                 VALUES ($1, $2, $3, $4, $5, $6) \
                  ON CONFLICT (name, version) DO UPDATE SET definition = excluded.definition, is_retired = excluded.is_retired",
             )
             .bind(name)
             .bind(version)
             .bind(definition)
             .bind(is_retired)
+            .bind(entry.at.timestamp_millis())
+            .bind(entry.actor.to_string())
             .execute(connection)
             .await?
+        }
+        Act::PutRuleProposal(proposal) => {
+            super::rules::put(connection, proposal).await?;
+            return Ok(true);
         }
         Act::PutDestination(destination) => {
             let DestinationRow { name, definition } = DestinationRow::from(destination.as_ref());

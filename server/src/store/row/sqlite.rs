@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     AccessRow, ConflictRow, CountRow, DeliveryRow, DestinationRow, EntryRow, EvidenceRow, OperationRow, PersonRow,
-    RecoveryRow, SealRow, TokenRow, WorkflowRow,
+    RecoveryRow, RuleProposalRow, SealRow, TokenRow, WorkflowRow, WorkflowVersionRow,
 };
 
 /// A row that rusqlite can read.
@@ -264,6 +264,36 @@ impl FromSqlite for TokenRow {
             reach: columns.take()?,
             created_at: columns.take()?,
             revoked_at: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for RuleProposalRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            id: columns.id()?,
+            workflow: columns.take()?,
+            standing: columns.take()?,
+            version: columns.take()?,
+            volatile: columns.take()?,
+            key_fields: columns.take()?,
+            amendment: columns.take()?,
+            proposal: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for WorkflowVersionRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            name: columns.take()?,
+            version: columns.take()?,
+            definition: columns.take()?,
+            is_retired: columns.take()?,
+            changed_at: columns.take()?,
+            changed_by: columns.take()?,
         })
     }
 }

@@ -76,7 +76,7 @@ impl Administer {
 
     fn do_all(&self, transaction: &Connection) -> Result<Administered, StoreFault> {
         for (act, entry) in &self.acts {
-            if !do_act(transaction, act)? {
+            if !do_act(transaction, act, entry)? {
                 return Ok(Administered::Taken);
             }
             append(transaction, &EntryRow::of(ChainId::ADMINISTRATION, entry))?;
@@ -117,7 +117,7 @@ impl Work for Administer {
 }
 
 /// Does one act; false when its name is taken.
-fn do_act(transaction: &Connection, act: &Act) -> Result<bool, StoreFault> {
+fn do_act(transaction: &Connection, act: &Act, entry: &Entry) -> Result<bool, StoreFault> {
     match act {
         Act::PutWorkflow(versioned) => {
             let WorkflowRow { name, version, definition, is_retired } = WorkflowRow::from(&**versioned);
@@ -125,10 +125,15 @@ fn do_act(transaction: &Connection, act: &Act) -> Result<bool, StoreFault> {
                 transaction,
                 "workflow",
                 &name,
-                "INSERT INTO workflow (name, version, definition, is_retired) VALUES (?1, ?2, ?3, ?4) \
+                "INSERT INTO workflow (name, version, definition, is_retired, changed_at, changed_by) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
                  ON CONFLICT (name, version) DO UPDATE SET definition = excluded.definition, is_retired = excluded.is_retired",
-                params![name, version, definition, is_retired],
+                params![name, version, definition, is_retired, entry.at.timestamp_millis(), entry.actor.to_string()],
             )?;
+            Ok(true)
+        }
+        Act::PutRuleProposal(proposal) => {
+            super::rules::put(transaction, proposal)?;
             Ok(true)
         }
         Act::PutDestination(destination) => {
