@@ -10,8 +10,9 @@ use leptos_router::{
 use crate::{
     components::{frame::Frame, heading::LastPath},
     pages::{
-        login::LoginPage, missing::MissingPage, operation::OperationPage, operations::OperationsPage,
-        overview::OverviewPage, settings::SettingsPage, unknown::UnknownPage, welcome::WelcomePage,
+        compare::ComparePage, login::LoginPage, missing::MissingPage, operation::OperationPage,
+        operations::OperationsPage, overview::OverviewPage, settings::SettingsPage, unknown::UnknownPage,
+        welcome::WelcomePage,
     },
 };
 
@@ -32,6 +33,7 @@ pub fn App() -> impl IntoView {
                     <Route path=StaticSegment("") view=OverviewPage ssr=SsrMode::Async />
                     <Route path=StaticSegment("operations") view=OperationsPage ssr=SsrMode::Async />
                     <Route path=(StaticSegment("operations"), ParamSegment("id")) view=OperationPage ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("compare")) view=ComparePage ssr=SsrMode::Async />
                     <Route path=StaticSegment("unknown") view=UnknownPage ssr=SsrMode::Async />
                     <Route path=StaticSegment("settings") view=SettingsPage ssr=SsrMode::Async />
                 </ParentRoute>

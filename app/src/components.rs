@@ -9,6 +9,7 @@ pub(crate) mod chart;
 pub(crate) mod copy;
 pub(crate) mod decision;
 pub(crate) mod destinations;
+pub(crate) mod diff;
 pub(crate) mod entrance;
 pub(crate) mod facts;
 pub(crate) mod fault;

@@ -7,6 +7,8 @@
 #![recursion_limit = "512"]
 
 mod app;
+#[cfg(feature = "ssr")]
+mod comparison;
 mod components;
 #[cfg(feature = "ssr")]
 pub mod context;

@@ -1,5 +1,6 @@
 //! One module for each page of the desk.
 
+pub(crate) mod compare;
 pub(crate) mod login;
 pub(crate) mod missing;
 pub(crate) mod operation;

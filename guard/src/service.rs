@@ -5,6 +5,7 @@
 
 mod administration;
 mod begin;
+mod conflict;
 mod desk;
 mod grant;
 mod recovery;
@@ -16,6 +17,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 pub use administration::{Applied, Change as AppliedChange, Definitions};
 pub use begin::{BeginRequest, LABEL_CHARACTERS_MAX};
+pub use conflict::{REVISIONS_LISTED_MAX, Version, Versions};
 pub use desk::{History, Settled};
 pub use recovery::{Outlook, Proof, Sought};
 pub use report::Report;

@@ -1,6 +1,7 @@
 //! What the guard asks of a database. Every method is atomic; the store never decides anything, so that two databases cannot drift
 //! apart on rules. Every write has been made durable when its method returns.
 
+mod conflict;
 mod rules;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use crate::token::{Reach, Token};
 use crate::trail::{ChainHash, Entry};
 use crate::workflow::Workflow;
 
+pub use conflict::Conflicts;
 pub use rules::Rules;
 
 /// A new operation with everything that is kept with it.
@@ -116,7 +118,7 @@ pub struct Delivery {
 
 /// Operations and what belongs to them.
 #[async_trait]
-pub trait Store: Rules + Send + Sync {
+pub trait Store: Conflicts + Rules + Send + Sync {
     /// The operation with this id.
     async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
 

@@ -59,6 +59,11 @@ pub(crate) fn ConflictCard(
                     <tbody>{conflict.changes.into_iter().map(|change| view! { <ChangeRow change stands /> }).collect_view()}</tbody>
                 </table>
             </div>
+            <p>
+                <a href=format!("/operations/{}/compare?right={}", conflict.operation, conflict.id)>
+                    "Compare both payloads"
+                </a>
+            </p>
             {rest.map(|rest| view! { <p class="note">{rest}</p> })}
             <p class="note">
                 "Fingerprint of what came: " <Copyable value=conflict.fingerprint.to_string() what="received fingerprint" />

@@ -249,7 +249,7 @@ impl Guard {
     }
 
     /// The places that were left out of the operation's fingerprint; none where its workflow's version is not known.
-    async fn volatile_of(&self, operation: &Operation) -> Result<Option<Arc<[Pointer]>>, Refusal> {
+    pub(super) async fn volatile_of(&self, operation: &Operation) -> Result<Option<Arc<[Pointer]>>, Refusal> {
         let version = (operation.key.workflow.as_str().to_owned(), operation.policy_version);
         let known = self.catalogue().volatile.get(&version).cloned();
         if known.is_some() {

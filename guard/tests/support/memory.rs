@@ -1,5 +1,6 @@
 //! The documented contracts of `Store` and `Registry`, kept in memory, with faults on demand.
 
+mod conflict;
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};

@@ -6,6 +6,7 @@
 
 mod batch;
 mod clock;
+mod conflict;
 mod connection;
 mod delivery;
 mod fault;

@@ -1,6 +1,7 @@
 //! One SQLite file: a writer that commits in groups, and readers that it never holds up.
 
 mod behind;
+mod conflict;
 mod connection;
 mod fault;
 mod ledger;
