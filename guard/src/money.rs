@@ -53,6 +53,11 @@ impl Money {
     }
 }
 
+/// What [`Money::stake`] is for an amount as a person writes it; none where the text is no amount.
+pub fn stake_of(text: &str) -> Option<i64> {
+    exact(text).map(|amount| Money { amount, currency: String::new() }.stake())
+}
+
 /// The decimal with exactly these digits; a text of separators, or of more digits than are kept, is no amount.
 fn exact(text: &str) -> Option<Decimal> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.'));

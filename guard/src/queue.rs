@@ -1,6 +1,7 @@
 //! Lists: what is asked for, page by page.
 
 use crate::clock::Timestamp;
+use crate::id::OperationId;
 use crate::state::StateName;
 
 /// A page holds at most this many rows.
@@ -8,6 +9,10 @@ pub const PAGE_ROWS_MAX: u32 = 500;
 
 /// A page holds this many rows where nothing is said.
 pub const PAGE_ROWS_DEFAULT: u32 = 50;
+
+/// For one page, at most about this many rows of an index are looked through, whatever is asked for: a page then takes as long in a
+/// table of a million as in one of ten thousand.
+pub const WALKED_ROWS_MAX: u32 = 5_000;
 
 /// Which operations are asked for; what is left out does not limit. Texts are compared byte for byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -30,6 +35,32 @@ pub struct Filter {
     pub from: Option<Timestamp>,
     /// Only created before this moment.
     pub to: Option<Timestamp>,
+    /// Only with this worker in the latest attempt.
+    pub worker: Option<String>,
+    /// Only with at least so much at stake, in ten-thousandths of whatever currency.
+    pub stake_from: Option<i64>,
+    /// Only with at most so much at stake, in ten-thousandths of whatever currency.
+    pub stake_to: Option<i64>,
+    /// Only what somebody pasted.
+    pub sought: Option<Sought>,
+}
+
+/// What somebody pasted into a search.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sought {
+    /// An operation's id, or the external reference that was made of it.
+    Operation(OperationId),
+    /// A document, or the reference of a destination's record.
+    Named(String),
+}
+
+impl Sought {
+    /// What a text means: an id, an external reference, otherwise the name of a document or a record.
+    pub fn of(text: &str) -> Self {
+        let id = text.parse::<OperationId>().ok().or_else(|| crate::operation::of_external_reference(text));
+        id.map_or_else(|| Self::Named(text.to_owned()), Self::Operation)
+    }
 }
 
 /// In which order.
@@ -38,6 +69,8 @@ pub struct Filter {
 pub enum Order {
     /// The newest first, by the moment of creation.
     Newest,
+    /// The oldest first, by the moment of creation.
+    Oldest,
     /// What is uncertain (unknown or disputed), the longest first; other states are left out.
     LongestUncertain,
 }
@@ -85,7 +118,8 @@ pub struct PageRequest {
 pub struct Page<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// Where the next page starts, where there is one.
+    /// Where the next page starts, where there is one. A page with fewer rows than were asked for may have one too: so far was looked
+    /// ([`WALKED_ROWS_MAX`]), and there may be more behind.
     pub next: Option<Cursor>,
 }
 
@@ -101,6 +135,14 @@ mod tests {
     use chrono::TimeZone;
 
     use super::*;
+
+    #[test]
+    fn what_is_pasted_is_told_apart() {
+        let id = OperationId::from_u128(0x0190_0000_0000_7000_8000_0000_0000_00ff);
+        assert_eq!(Sought::of(&id.to_string()), Sought::Operation(id));
+        assert_eq!(Sought::of("oo-019000000000700080000000000000ff"), Sought::Operation(id));
+        assert_eq!(Sought::of("oo-1"), Sought::Named("oo-1".to_owned()));
+    }
 
     #[test]
     fn a_cursor_survives_its_text() {

@@ -4,6 +4,7 @@ mod behind;
 pub mod postgres;
 pub mod row;
 pub mod sqlite;
+mod walk;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -84,7 +84,7 @@ base_url = "http://chat.example"
 #[test]
 fn a_stranger_can_work_from_the_help() {
     let machine = Machine::new();
-    let commands: [&[&str]; 18] = [
+    let commands: [&[&str]; 19] = [
         &[],
         &["serve"],
         &["check"],
@@ -102,6 +102,7 @@ fn a_stranger_can_work_from_the_help() {
         &["backup"],
         &["sandbox"],
         &["drill"],
+        &["seed"],
         &["-V"],
     ];
     let helps = commands.map(|command| {

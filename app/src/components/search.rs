@@ -50,6 +50,11 @@ pub(crate) fn SearchForm(search: Memo<Search>, workflows: Vec<(String, String)>)
                 conflicts: text("conflicts"),
                 from: text("from"),
                 to: text("to"),
+                q: text("q"),
+                worker: text("worker"),
+                amount_from: text("amount_from"),
+                amount_to: text("amount_to"),
+                order: text("order"),
                 cursor: String::new(),
             };
             navigate(&search.address(""), leptos_router::NavigateOptions { scroll: false, ..Default::default() });
@@ -69,6 +74,19 @@ pub(crate) fn SearchForm(search: Memo<Search>, workflows: Vec<(String, String)>)
             autocomplete="off"
             on:submit=submit
         >
+            <div class="field find">
+                <label for="search-q">"Find an id, an external reference, a destination’s reference or a document"</label>
+                <input
+                    id="search-q"
+                    name="q"
+                    type="search"
+                    value=move || search.get().q
+                    prop:value=move || search.get().q
+                    maxlength="2000"
+                    autocomplete="off"
+                    spellcheck="false"
+                />
+            </div>
             <div class="fields">
                 <Field name="document" label="Document" value=Signal::derive(move || search.get().document) />
                 <div class="field">
@@ -83,6 +101,16 @@ pub(crate) fn SearchForm(search: Memo<Search>, workflows: Vec<(String, String)>)
                 <Field name="action" label="Action" value=Signal::derive(move || search.get().action) />
                 <Field name="from" label="Created from (UTC)" kind="datetime-local" value=Signal::derive(move || field_moment(&search.get().from)) />
                 <Field name="to" label="Created before (UTC)" kind="datetime-local" value=Signal::derive(move || field_moment(&search.get().to)) />
+                <Field name="worker" label="Worker" value=Signal::derive(move || search.get().worker) />
+                <Field name="amount_from" label="Amount from" value=Signal::derive(move || search.get().amount_from) />
+                <Field name="amount_to" label="Amount up to" value=Signal::derive(move || search.get().amount_to) />
+                <div class="field">
+                    <label for="search-order">"Order"</label>
+                    <select id="search-order" name="order" prop:value=move || search.get().order>
+                        <option value="" selected=move || !search.get().is_oldest_first()>"Newest first"</option>
+                        <option value="oldest" selected=move || search.get().is_oldest_first()>"Oldest first"</option>
+                    </select>
+                </div>
             </div>
             <div class="search-end">
             <fieldset class="chips">

@@ -9,7 +9,10 @@ use crate::{encoding::Json, failure::Failure};
 
 /// What the address of the table says: the whole state of the page. An empty text limits nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub(crate) struct Search {
+    /// What was pasted: an id, an external reference, a destination's reference or a document.
+    pub q: String,
     /// Only of this workflow.
     pub workflow: String,
     /// Only of this company.
@@ -28,6 +31,14 @@ pub(crate) struct Search {
     pub from: String,
     /// Only created before this moment (UTC).
     pub to: String,
+    /// Only with this worker in the latest attempt.
+    pub worker: String,
+    /// Only with at least this amount, in whatever currency.
+    pub amount_from: String,
+    /// Only with at most this amount, in whatever currency.
+    pub amount_to: String,
+    /// `oldest`: the oldest first.
+    pub order: String,
     /// Where the page starts.
     pub cursor: String,
 }
@@ -35,10 +46,14 @@ pub(crate) struct Search {
 impl Search {
     /// Reads the address.
     pub(crate) fn of(query: &ParamsMap) -> Self {
-        let text = |name: &str| query.get(name).unwrap_or_default();
-        let mut states = query.get_all("state").unwrap_or_default();
+        Self::read(|name| query.get(name).unwrap_or_default(), query.get_all("state").unwrap_or_default())
+    }
+
+    /// Reads what `text` finds under each name.
+    pub(crate) fn read(text: impl Fn(&str) -> String, mut states: Vec<String>) -> Self {
         states.retain(|state| !state.is_empty());
         Self {
+            q: text("q"),
             workflow: text("workflow"),
             company: text("company"),
             source_system: text("source_system"),
@@ -48,14 +63,18 @@ impl Search {
             conflicts: text("conflicts"),
             from: text("from"),
             to: text("to"),
+            worker: text("worker"),
+            amount_from: text("amount_from"),
+            amount_to: text("amount_to"),
+            order: text("order"),
             cursor: text("cursor"),
         }
     }
 
-    /// The address of the page that starts at `cursor`; an empty one is the first.
-    pub(crate) fn address(&self, cursor: &str) -> String {
+    fn written(&self, cursor: &str) -> String {
         let texts = [
-            ("workflow", self.workflow.as_str()),
+            ("q", self.q.as_str()),
+            ("workflow", &self.workflow),
             ("company", &self.company),
             ("source_system", &self.source_system),
             ("document", &self.document),
@@ -63,19 +82,39 @@ impl Search {
             ("conflicts", &self.conflicts),
             ("from", &self.from),
             ("to", &self.to),
+            ("worker", &self.worker),
+            ("amount_from", &self.amount_from),
+            ("amount_to", &self.amount_to),
+            ("order", &self.order),
             ("cursor", cursor),
         ];
         let states = self.states.iter().map(|state| ("state", state.as_str()));
         let parts: Vec<_> = texts.into_iter().chain(states).filter(|(_, text)| !text.is_empty()).collect();
-        match serde_urlencoded::to_string(parts) {
-            Ok(query) if !query.is_empty() => format!("/operations?{query}"),
-            Ok(_) | Err(_) => "/operations".to_owned(),
+        serde_urlencoded::to_string(parts).unwrap_or_default()
+    }
+
+    /// The address of the page that starts at `cursor`; an empty one is the first.
+    pub(crate) fn address(&self, cursor: &str) -> String {
+        match self.written(cursor) {
+            query if query.is_empty() => "/operations".to_owned(),
+            query => format!("/operations?{query}"),
         }
+    }
+
+    /// The first page in the other order, as far as that is what is asked for.
+    pub(crate) fn turned(&self) -> Self {
+        let order = if self.is_oldest_first() { "" } else { "oldest" };
+        Self { order: order.to_owned(), cursor: String::new(), ..self.clone() }
+    }
+
+    /// Whether the oldest come first.
+    pub(crate) fn is_oldest_first(&self) -> bool {
+        self.order == "oldest"
     }
 
     /// Whether it limits anything.
     pub(crate) fn limits(&self) -> bool {
-        Self { cursor: String::new(), ..self.clone() } != Self::default()
+        Self { cursor: String::new(), order: String::new(), ..self.clone() } != Self::default()
     }
 }
 
@@ -91,12 +130,13 @@ pub(crate) struct OperationList {
 /// Reads one page of the table.
 #[server(prefix = "/fn", endpoint = "list_operations", input = Json, output = Json)]
 pub(crate) async fn list_operations(search: Search) -> Result<OperationList, Failure> {
-    use guard::queue::{Order, PAGE_ROWS_DEFAULT, PageRequest};
+    use guard::queue::{PAGE_ROWS_DEFAULT, PageRequest};
 
     let visit = crate::context::Visit::current()?;
     let (person, guard) = (visit.person()?, &visit.guard);
     let request = PageRequest { cursor: parse::cursor(&search), limit: PAGE_ROWS_DEFAULT };
-    let page = guard.operations(&person.reach, &parse::filter(&search)?, Order::Newest, &request).await?;
+    let order = parse::order(&search)?;
+    let page = guard.operations(&person.reach, &parse::filter(&search)?, order, &request).await?;
     Ok(OperationList { as_of: guard.now(), page: page.map(|operation| guard.view(&operation)) })
 }
 
@@ -122,7 +162,7 @@ pub(crate) fn field_moment(text: &str) -> String {
 mod parse {
     use guard::{
         clock::Timestamp,
-        queue::{Cursor, Filter},
+        queue::{Cursor, Filter, Order, Sought},
         refusal::Refusal,
         state::StateName,
     };
@@ -152,7 +192,28 @@ mod parse {
             with_open_conflicts: conflicts(&search.conflicts)?,
             from: moment("from", &search.from)?,
             to: moment("to", &search.to)?,
+            worker: text(&search.worker),
+            stake_from: stake("amount_from", &search.amount_from)?,
+            stake_to: stake("amount_to", &search.amount_to)?,
+            sought: text(&search.q).map(|text| Sought::of(text.trim())),
         })
+    }
+
+    /// The order that the address asks for.
+    pub(super) fn order(search: &Search) -> Result<Order, Refusal> {
+        match search.order.as_str() {
+            "" | "newest" => Ok(Order::Newest),
+            "oldest" => Ok(Order::Oldest),
+            other => Err(Refusal::field("order", format!("is {other:?}; there are: newest, oldest"))),
+        }
+    }
+
+    fn stake(field: &str, text: &str) -> Result<Option<i64>, Refusal> {
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        let refusal = || Refusal::field(field, format!("{text:?} is no amount; write 1180 or 1180.50"));
+        guard::money::stake_of(text.trim()).map(Some).ok_or_else(refusal)
     }
 
     fn conflicts(text: &str) -> Result<bool, Refusal> {

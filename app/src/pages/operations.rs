@@ -1,6 +1,6 @@
 //! `/operations`: the table. Its address is its whole state.
 
-use guard::view::OperationView;
+use guard::{queue::PAGE_ROWS_DEFAULT, view::OperationView};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
@@ -88,7 +88,13 @@ pub(crate) fn OperationsPage() -> impl IntoView {
 fn Shown(list: OperationList, search: Search) -> impl IntoView {
     let OperationList { page, .. } = list;
     let is_later = !search.cursor.is_empty();
-    if page.rows.is_empty() {
+    // A page that is short and has a next one was left where its bound was reached.
+    let is_cut = page.next.is_some() && page.rows.len() < PAGE_ROWS_DEFAULT as usize;
+    let looked_until = page.next.as_ref().filter(|_| is_cut).and_then(|next| {
+        let (milliseconds, _) = next.read()?;
+        chrono::DateTime::from_timestamp_millis(milliseconds)
+    });
+    if page.rows.is_empty() && looked_until.is_none() {
         let empty = if search.limits() {
             view! {
                 <p class="empty" role="status">
@@ -111,16 +117,47 @@ fn Shown(list: OperationList, search: Search) -> impl IntoView {
         return empty;
     }
     let shown = wording::counted(page.rows.len() as u64, "operation", "operations");
+    let is_oldest_first = search.is_oldest_first();
+    let (first_word, next_word, order_word, sorted, turn_word) = if is_oldest_first {
+        (
+            "Back to the oldest",
+            "Newer operations",
+            "the oldest first",
+            "ascending",
+            "Begun, oldest first; show the newest first",
+        )
+    } else {
+        (
+            "Back to the newest",
+            "Older operations",
+            "the newest first",
+            "descending",
+            "Begun, newest first; show the oldest first",
+        )
+    };
+    let turned = search.turned().address("");
+    let next_word = if is_cut { "Look further" } else { next_word };
     let first = is_later.then(|| search.address(""));
     let next = page.next.as_ref().map(|cursor| search.address(cursor.as_str()));
+    let cut = looked_until.map(|until| {
+        let word = if is_oldest_first { "So far up to operations begun at " } else { "So far back to operations begun at " };
+        view! {
+            <p class="looked" role="status">
+                {word}
+                <Moment at=until />
+                " was looked. What you ask for is rare, and a page looks through a bounded number of operations: there may be more behind."
+            </p>
+        }
+    });
     let rows = page.rows.into_iter().map(|operation| view! { <Row operation /> });
     view! {
         <p class="hidden" role="status">
             {format!("{shown} shown")}
         </p>
+        {cut}
         <div class="scroll" tabindex="0" role="region" aria-label="Operations">
             <table class="cards operations">
-                <caption class="hidden">"Operations, the newest first"</caption>
+                <caption class="hidden">"Operations, "{order_word}</caption>
                 <thead>
                     <tr>
                         <th scope="col">"State"</th>
@@ -129,6 +166,13 @@ fn Shown(list: OperationList, search: Search) -> impl IntoView {
                         <th scope="col" class="number">"Amount"</th>
                         <th scope="col" class="number">"Attempts"</th>
                         <th scope="col" class="number">"Duplicates prevented"</th>
+                        <th scope="col" aria-sort=sorted>
+                            <a class="sort" href=turned>
+                                "Begun"
+                                <span aria-hidden="true">{if is_oldest_first { " ↑" } else { " ↓" }}</span>
+                                <span class="hidden">{turn_word}</span>
+                            </a>
+                        </th>
                         <th scope="col">"Updated"</th>
                     </tr>
                 </thead>
@@ -136,9 +180,9 @@ fn Shown(list: OperationList, search: Search) -> impl IntoView {
             </table>
         </div>
         <nav class="pages" aria-label="Pages">
-            <p>{shown}", the newest first"</p>
-            {first.map(|address| view! { <a class="button is-quiet" href=address>"Back to the newest"</a> })}
-            {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>"Older operations"</a> })}
+            <p>{shown}", "{order_word}</p>
+            {first.map(|address| view! { <a class="button is-quiet" href=address>{first_word}</a> })}
+            {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>{next_word}</a> })}
         </nav>
     }
     .into_any()
@@ -174,6 +218,7 @@ fn Row(operation: OperationView) -> impl IntoView {
                     " · "
                     <Plain text=key.document.as_str() />
                     {(key.revision > 1).then(|| format!(" · revision {}", key.revision))}
+                    {operation.worker.map(|worker| view! { " · " <Plain text=worker /> })}
                 </p>
             </th>
             <td data-label="Company">
@@ -187,6 +232,9 @@ fn Row(operation: OperationView) -> impl IntoView {
             </td>
             <td class="number" data-label="Duplicates prevented">
                 {wording::number(operation.duplicates_prevented)}
+            </td>
+            <td data-label="Begun">
+                <Moment at=operation.created_at />
             </td>
             <td data-label="Updated">
                 <Moment at=operation.updated_at />

@@ -1,17 +1,17 @@
 //! What people and readers ask: lists, histories, decisions on what is uncertain.
 
 use super::report::{check_length, check_text};
-use super::{Guard, TRIES_MAX, Transition, contended, text};
+use super::{Guard, LABEL_CHARACTERS_MAX, TRIES_MAX, Transition, contended, text};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
 use crate::conflict::Conflict;
-use crate::event::{Event, Resolution};
+use crate::event::{Event, REPORT_TEXT_CHARACTERS_MAX, Resolution};
 use crate::evidence::{Evidence, LINK_CHARACTERS_MAX};
 use crate::id::{EvidenceId, OperationId};
 use crate::key::{KEY_PART_CHARACTERS_MAX, REVISION_MAX};
 use crate::operation::Operation;
 use crate::person::Person;
-use crate::queue::{Filter, Order, PAGE_ROWS_MAX, Page, PageRequest};
+use crate::queue::{Filter, Order, PAGE_ROWS_MAX, Page, PageRequest, Sought};
 use crate::refusal::Refusal;
 use crate::state::StateName;
 use crate::store::{Delivery, Replaced};
@@ -82,6 +82,10 @@ impl Guard {
             ("document", &filter.document),
             ("action", &filter.action),
         ];
+        check_length("worker", filter.worker.as_deref().unwrap_or_default(), LABEL_CHARACTERS_MAX)?;
+        if let Some(Sought::Named(name)) = &filter.sought {
+            check_length("q", name, REPORT_TEXT_CHARACTERS_MAX)?;
+        }
         for (field, wanted) in texts {
             check_length(field, wanted.as_deref().unwrap_or_default(), KEY_PART_CHARACTERS_MAX)?;
         }

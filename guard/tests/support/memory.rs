@@ -18,7 +18,7 @@ use guard::id::{OperationId, PersonId};
 use guard::key::OperationKey;
 use guard::operation::Operation;
 use guard::person::Person;
-use guard::queue::{Cursor, Filter, Order, Page, PageRequest};
+use guard::queue::{Cursor, Filter, Order, Page, PageRequest, Sought};
 use guard::recovery::{Claim, Recovery};
 use guard::refusal::StoreFault;
 use guard::state::{State, StateName};
@@ -338,7 +338,7 @@ impl Store for Memory {
             .values()
             .filter(|operation| is_within(reach, operation) && matches(filter, operation))
             .filter_map(|operation| match order {
-                Order::Newest => Some((operation.created_at, operation.clone())),
+                Order::Newest | Order::Oldest => Some((operation.created_at, operation.clone())),
                 Order::LongestUncertain => uncertain_since(operation).map(|since| (since, operation.clone())),
             })
             .collect();
@@ -604,6 +604,22 @@ fn matches(filter: &Filter, operation: &Operation) -> bool {
         && (!filter.with_open_conflicts || operation.open_conflicts > 0)
         && filter.from.is_none_or(|from| operation.created_at >= from)
         && filter.to.is_none_or(|to| operation.created_at < to)
+        && filter.worker.as_ref().is_none_or(|worker| {
+            operation.attempt.as_ref().is_some_and(|attempt| attempt.worker.as_ref() == Some(worker))
+        })
+        && filter.stake_from.is_none_or(|from| stake(operation).is_some_and(|stake| stake >= from))
+        && filter.stake_to.is_none_or(|to| stake(operation).is_some_and(|stake| stake <= to))
+        && match &filter.sought {
+            None => true,
+            Some(Sought::Operation(id)) => operation.id == *id,
+            Some(Sought::Named(name)) => {
+                key.document.as_str() == name || operation.state.destination_reference() == Some(name)
+            }
+        }
+}
+
+fn stake(operation: &Operation) -> Option<i64> {
+    operation.money.as_ref().map(guard::money::Money::stake)
 }
 
 fn uncertain_since(operation: &Operation) -> Option<Timestamp> {

@@ -27,7 +27,8 @@ pub struct PageBody<'a> {
     /// The operations, newest first.
     #[schema(max_items = 500)]
     pub operations: Vec<OperationBody<'a>>,
-    /// Where the next page starts; null on the last one. Rows that are added meanwhile do not move it.
+    /// Where the next page starts; null on the last one. Rows that are added meanwhile do not move it. A page that holds fewer than
+    /// were asked for may have a next one: where little fits, a page looks through a bounded number of operations.
     #[schema(value_type = Option<String>)]
     pub next_cursor: Option<Shown<&'a str>>,
 }
@@ -80,9 +81,9 @@ fn read_filter(query: &Query) -> Result<Filter, Problem> {
         document: text("document")?,
         action: text("action")?,
         states: states.collect::<Result<_, _>>()?,
-        with_open_conflicts: false,
         from: query.moment("from")?,
         to: query.moment("to")?,
+        ..Filter::default()
     })
 }
 

@@ -14,6 +14,7 @@ mod ledger;
 mod list;
 mod lookup;
 mod news;
+mod page;
 mod recovery;
 mod registry;
 mod rules;
@@ -63,6 +64,7 @@ use super::row::{
     AccessRow, ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, OperationRow, PersonRow, Place, RecoveryRow,
     TokenRow, column_number,
 };
+use super::walk::Walk;
 use super::{Backend, BackupError, Changes, Database, OpenError, Pool};
 use crate::trail::{ChainId, Ledger, Moment, Seal};
 
@@ -288,13 +290,21 @@ impl Store for PostgresStore {
         order: Order,
         page: &PageRequest,
     ) -> Result<Page<Operation>, StoreFault> {
-        let Some(mut question) = list::operations(reach, filter, order, page) else {
-            return Ok(Page { rows: Vec::new(), next: None });
-        };
-        let mut connection = self.connection().await?;
-        let rows = question.build_query_as::<OperationRow>().fetch_all(&mut *connection);
-        let rows = bounded(rows).await.map_err(|trouble| trouble.fault(&""))?;
-        list::page(rows, order, page.limit)
+        let nothing = Page { rows: Vec::new(), next: None };
+        match order {
+            Order::Newest | Order::Oldest => {
+                let Some(walk) = Walk::of(reach, filter, order, page) else { return Ok(nothing) };
+                let mut connection = self.connection().await?;
+                read(page::page(&mut connection, &walk)).await
+            }
+            Order::LongestUncertain => {
+                let Some(mut question) = list::uncertain(reach, filter, page) else { return Ok(nothing) };
+                let mut connection = self.connection().await?;
+                let rows = question.build_query_as::<OperationRow>().fetch_all(&mut *connection);
+                let rows = bounded(rows).await.map_err(|trouble| trouble.fault(&""))?;
+                list::page(rows, page.limit)
+            }
+        }
     }
 
     async fn expired(&self, now: Timestamp, limit: u32) -> Result<Vec<Operation>, StoreFault> {

@@ -6,6 +6,7 @@ mod connection;
 mod fault;
 mod ledger;
 mod list;
+mod page;
 mod queue;
 mod readers;
 mod recovery;
@@ -45,6 +46,7 @@ use self::recovery::Task;
 use self::work::{Insert, Inserted, Replace};
 use self::writer::{Writer, perform};
 use super::row::{AccessRow, ConflictRow, CountRow, DeliveryRow, EvidenceRow, OperationRow, RecoveryRow};
+use super::walk::Walk;
 use super::{Backend, BackupError, Changes, OpenError};
 
 /// The tables of a SQLite database, in the binary.
@@ -232,21 +234,32 @@ impl Store for SqliteStore {
         order: Order,
         page: &PageRequest,
     ) -> Result<Page<Operation>, StoreFault> {
-        let Some(question) = list::question(reach, filter, order, page) else {
-            return Ok(Page { rows: Vec::new(), next: None });
-        };
         let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-        let mut rows = self
-            .read(move |connection| {
-                let list::Question { sql, values } = question;
-                all::<OperationRow, Operation>(connection, "operation", &sql, rusqlite::params_from_iter(values))
-            })
-            .await?;
-        let has_more = rows.len() > limit;
-        rows.truncate(limit);
-        let last = rows.last().filter(|_| has_more);
-        let next = last.map(|last| Cursor::behind(list::ordered_by(last, order), last.id.as_u128()));
-        Ok(Page { rows, next })
+        match order {
+            Order::Newest | Order::Oldest => {
+                let Some(walk) = Walk::of(reach, filter, order, page) else {
+                    return Ok(Page { rows: Vec::new(), next: None });
+                };
+                self.read(move |connection| page::page(connection, &walk)).await
+            }
+            Order::LongestUncertain => {
+                let Some(question) = list::question(reach, filter, page) else {
+                    return Ok(Page { rows: Vec::new(), next: None });
+                };
+                let mut rows = self
+                    .read(move |connection| {
+                        let list::Question { sql, values } = question;
+                        let values = rusqlite::params_from_iter(values);
+                        all::<OperationRow, Operation>(connection, "operation", &sql, values)
+                    })
+                    .await?;
+                let has_more = rows.len() > limit;
+                rows.truncate(limit);
+                let last = rows.last().filter(|_| has_more);
+                let next = last.map(|last| Cursor::behind(list::uncertain_since(last), last.id.as_u128()));
+                Ok(Page { rows, next })
+            }
+        }
     }
 
     async fn expired(&self, now: Timestamp, limit: u32) -> Result<Vec<Operation>, StoreFault> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guard::decision::{Decision, DecisionName};
 use guard::id::OperationId;
 use guard::key::{KeyPart, OperationKey};
-use guard::queue::{Filter, Order, PageRequest};
+use guard::queue::{Filter, Order, PageRequest, Sought};
 use guard::recovery::Claim;
 use guard::state::StateName;
 use guard::token::Reach;
@@ -16,6 +16,9 @@ use crate::server_process::Server;
 use crate::support::{Fresh, begun_as, eventually, key, now};
 
 const OPERATIONS: i64 = 8_000;
+
+/// Where little fits, three hundred rows of all are looked at before the narrower index: thirty lists, ten times.
+const PEEKED_ROWS_MAX: i64 = 300 * 30 * 10;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one() {
@@ -42,8 +45,10 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
         "operation_by_lease",
         "operation_uncertain",
         "operation_by_document",
-        "operation_by_company",
-        "operation_by_workflow",
+        "operation_by_facet",
+        "operation_by_reference",
+        "operation_by_worker",
+        "operation_left",
         "operation_unfinished",
         "entry_pkey",
         "body_pkey",
@@ -55,7 +60,8 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
     ] {
         assert!(after.index_scans(index) > before.index_scans(index), "{index} is not used");
         let read = after.rows_of_index(index) - before.rows_of_index(index);
-        assert!(read < OPERATIONS, "{index}: {read} rows for ten pages each");
+        let bound = if index == "operation_pkey" { PEEKED_ROWS_MAX } else { OPERATIONS };
+        assert!(read < bound, "{index}: {read} rows for ten pages each");
     }
     fresh.remove().await;
 }
@@ -79,6 +85,11 @@ async fn ask_everything(server: &Server, document: &str) {
         (&everywhere, Filter { company: some("RARE"), ..Filter::default() }),
         (&everywhere, Filter { workflow: some("rare"), ..Filter::default() }),
         (&everywhere, Filter { states: vec![StateName::Failed, StateName::Released], ..Filter::default() }),
+        (&everywhere, Filter { states: vec![StateName::Failed], company: some("RARE"), ..Filter::default() }),
+        (&everywhere, Filter { worker: some("nobody"), ..Filter::default() }),
+        (&everywhere, Filter { sought: Some(Sought::of(document)), ..Filter::default() }),
+        (&everywhere, Filter { source_system: some("rare"), ..Filter::default() }),
+        (&everywhere, Filter { action: some("rare"), ..Filter::default() }),
         (&everywhere, Filter { from: Some(now()), ..Filter::default() }),
         (&everywhere, Filter { to: Some(now() - chrono::TimeDelta::days(1)), ..Filter::default() }),
         (&one_company, Filter::default()),

@@ -8,8 +8,9 @@ use guard::conflict::Conflict;
 use guard::fingerprint::Fingerprint;
 use guard::id::ConflictId;
 use guard::key::KeyPart;
+use guard::money::Money;
 use guard::operation::Operation;
-use guard::queue::{Cursor, Filter, Order, PageRequest};
+use guard::queue::{Cursor, Filter, Order, PageRequest, Sought, WALKED_ROWS_MAX};
 use guard::state::{State, StateName};
 use guard::store::Store;
 use guard::token::Reach;
@@ -25,6 +26,8 @@ on_both!(
     leases_that_ended_come_in_their_order,
     times_are_bounds_of_ids,
     what_waits_is_summed_within_reach,
+    what_is_pasted_is_found,
+    a_page_looks_through_so_many_rows_and_says_how_far,
 );
 
 const ALL: Reach = Reach::EVERYTHING;
@@ -48,12 +51,18 @@ async fn listed(store: &dyn Store, reach: &Reach, filter: &Filter, order: Order,
     }
 }
 
+fn stake(operation: &Operation) -> Option<i64> {
+    operation.money.as_ref().map(Money::stake)
+}
+
 /// Puts in an operation; the parts are workflow, company, source system, document, action.
 async fn put(fresh: &Fresh, parts: [&str; 5], state: StateName, milliseconds: i64) -> Operation {
     let [workflow, company, source_system, document, action] = parts.map(|part| KeyPart::new(part).unwrap());
     let at = moment(milliseconds);
     let key = guard::key::OperationKey { workflow, company, source_system, document, action, revision: 1 };
-    let new = begun_as(key, at);
+    let mut new = begun_as(key, at);
+    let worker = format!("worker {}", 1 + milliseconds / 1_000 % 2);
+    new.operation.attempt.as_mut().unwrap().worker = Some(worker);
     let operation = new.operation.clone();
     fresh.database.store.insert_if_absent(new).await.unwrap();
     let reason = || "lost".to_owned();
@@ -113,6 +122,18 @@ fn fits(operation: &Operation, filter: &Filter, reach: &Reach) -> bool {
         && (!filter.with_open_conflicts || operation.open_conflicts > 0)
         && filter.from.is_none_or(|from| operation.created_at >= from)
         && filter.to.is_none_or(|to| operation.created_at < to)
+        && filter.worker.as_deref().is_none_or(|worker| {
+            operation.attempt.as_ref().and_then(|attempt| attempt.worker.as_deref()) == Some(worker)
+        })
+        && filter.stake_from.is_none_or(|from| stake(operation).is_some_and(|stake| stake >= from))
+        && filter.stake_to.is_none_or(|to| stake(operation).is_some_and(|stake| stake <= to))
+        && match &filter.sought {
+            None => true,
+            Some(Sought::Operation(id)) => operation.id == *id,
+            Some(Sought::Named(name)) => {
+                key.document.as_str() == name || operation.state.destination_reference() == Some(name)
+            }
+        }
         && reach.company(key.company.as_str())
         && reach.workflow(key.workflow.as_str())
 }
@@ -132,7 +153,7 @@ async fn every_filter_limits_and_the_newest_comes_first(fresh: Fresh) {
         &[StateName::Confirmed, StateName::Sending],
     ];
     let mut found_some = 0;
-    for bits in 0..128 {
+    for bits in 0..1_024 {
         for states in states {
             let filter = Filter {
                 workflow: text(bits, 0, "handoff"),
@@ -144,10 +165,19 @@ async fn every_filter_limits_and_the_newest_comes_first(fresh: Fresh) {
                 with_open_conflicts: bits & 64 != 0,
                 from: (bits & 32 != 0).then(|| moment(4_000)),
                 to: (bits & 32 != 0).then(|| moment(40_000)),
+                worker: text(bits, 7, "worker 1"),
+                stake_from: (bits & 256 != 0).then_some(1_180_000),
+                stake_to: (bits & 256 != 0).then_some(1_190_000),
+                sought: text(bits, 9, "907").map(Sought::Named),
             };
-            let expected: Vec<_> = all.iter().filter(|operation| fits(operation, &filter, &ALL)).cloned().collect();
+            let mut expected: Vec<_> = all.iter().filter(|operation| fits(operation, &filter, &ALL)).cloned().collect();
             let found = listed(&*fresh.database.store, &ALL, &filter, Order::Newest, 7).await;
             assert_eq!(ids(&found), ids(&expected), "{filter:?}");
+            if bits % 7 == 0 {
+                expected.reverse();
+                let found = listed(&*fresh.database.store, &ALL, &filter, Order::Oldest, 7).await;
+                assert_eq!(ids(&found), ids(&expected), "{filter:?}, the oldest first");
+            }
             found_some += usize::from(!found.is_empty());
         }
     }
@@ -305,5 +335,59 @@ async fn what_waits_is_summed_within_reach(fresh: Fresh) {
     let waiting = store.waiting(&Reach::over(name("Globex"), name("invoice"))).await.unwrap();
     assert_eq!((waiting.uncertain, waiting.oldest_since, waiting.open_conflicts), (0, None, 0));
     assert_eq!(at_risk(&waiting), Vec::<String>::new());
+    fresh.remove().await;
+}
+
+async fn what_is_pasted_is_found(fresh: Fresh) {
+    let store = &fresh.database.store;
+    let one = put(&fresh, ["handoff", "ACME", "shop", "907", "create"], StateName::Failed, 1).await;
+    let other = put(&fresh, ["handoff", "Globex", "shop", "7", "create"], StateName::Confirmed, 2).await;
+    let sought = |text: &str| Filter { sought: Some(Sought::of(text)), ..Filter::default() };
+    let globex = Reach::over(["Globex".to_owned()], []);
+    for (reach, text, expected) in [
+        (&ALL, "907", vec![&other, &one]),
+        (&ALL, "90", vec![]),
+        (&ALL, &*one.id.to_string(), vec![&one]),
+        (&ALL, &*one.external_reference(), vec![&one]),
+        (&globex, "907", vec![&other]),
+        (&globex, &*one.id.to_string(), vec![]),
+    ] {
+        let found = listed(&**store, reach, &sought(text), Order::Newest, 9).await;
+        let expected: Vec<_> = expected.into_iter().cloned().collect();
+        assert_eq!(ids(&found), ids(&expected), "{text}");
+    }
+    let failed = Filter { states: vec![StateName::Failed], ..sought("907") };
+    assert_eq!(ids(&listed(&**store, &ALL, &failed, Order::Newest, 9).await), ids(&[one]));
+    fresh.remove().await;
+}
+
+async fn a_page_looks_through_so_many_rows_and_says_how_far(fresh: Fresh) {
+    let store = &fresh.database.store;
+    // The one that fits lies behind more rows than are looked through for one page.
+    let fitting = put(&fresh, ["handoff", "ACME", "shop", "first", "create"], StateName::Failed, 0).await;
+    let number = i64::from(WALKED_ROWS_MAX) + 100;
+    let mut tasks = tokio::task::JoinSet::new();
+    for milliseconds in 1..=number {
+        let store = std::sync::Arc::clone(store);
+        tasks.spawn(async move {
+            let filling = begun_as(key(&format!("filling {milliseconds}")), moment(milliseconds));
+            store.insert_if_absent(filling).await.unwrap();
+        });
+    }
+    while let Some(filled) = tasks.join_next().await {
+        filled.unwrap();
+    }
+    let filter = Filter {
+        company: Some("ACME".to_owned()),
+        states: vec![StateName::Confirmed, StateName::Failed],
+        ..Filter::default()
+    };
+    let page = store.operations(&ALL, &filter, Order::Newest, &first(50)).await.unwrap();
+    assert_eq!(page.rows.len(), 0);
+    let (milliseconds, _) = page.next.clone().unwrap().read().unwrap();
+    assert_eq!(milliseconds, moment(101).timestamp_millis(), "so far was looked");
+    let found = store.operations(&ALL, &filter, Order::Newest, &PageRequest { cursor: page.next, limit: 50 }).await;
+    let found = found.unwrap();
+    assert_eq!((ids(&found.rows), found.next), (ids(&[fitting]), None));
     fresh.remove().await;
 }

@@ -52,8 +52,12 @@ pub(super) fn pool(options: PgConnectOptions) -> PgPool {
 ///
 /// A prepared statement of the pool is planned for each execution: a plan that is kept was made for the tables as they were then, and
 /// on a fresh install they were empty, so that it went on reading whole tables. Planning costs little beside a list.
+///
+/// A bitmap is no way to read a list, and a whole table still less: they collect all rows of a span before they sort them, where the order
+/// of an index gives the first ones at once. Without statistics the planner takes a span for small, and would.
 async fn prepare(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    set(connection, "SET plan_cache_mode = force_custom_plan").await
+    set(connection, "SET plan_cache_mode = force_custom_plan; SET enable_bitmapscan = off; SET enable_seqscan = off")
+        .await
 }
 
 /// Sets what the connection of a [`Line`] has, over which whole batches are asked and stored.

@@ -3,11 +3,9 @@
 //! A page is read behind a key and never counted or skipped. Names of states stand in the text of a statement, since an index that
 //! holds only some states is chosen by them.
 
-use std::collections::BTreeSet;
-
 use guard::clock::Timestamp;
 use guard::operation::Operation;
-use guard::queue::{Cursor, Filter, Order, Page, PageRequest};
+use guard::queue::{Cursor, Filter, Page, PageRequest, Sought};
 use guard::refusal::StoreFault;
 use guard::state::StateName;
 use guard::summary::{UNCERTAIN_COUNTED_MAX, Waiting};
@@ -19,62 +17,23 @@ use uuid::Uuid;
 use crate::store::behind::{UPPER_HALF, whole};
 use crate::store::row::{OperationRow, Place};
 
-/// A page of operations as one statement; none where nothing can be on it.
-pub(super) fn operations(
-    reach: &Reach,
-    filter: &Filter,
-    order: Order,
-    page: &PageRequest,
-) -> Option<QueryBuilder<'static, Postgres>> {
-    let states: Vec<StateName> = match order {
-        // Each once: a list reads each on its own.
-        Order::Newest => filter.states.iter().copied().collect::<BTreeSet<_>>().into_iter().collect(),
-        Order::LongestUncertain => {
-            let uncertain = [StateName::Unknown, StateName::Disputed];
-            let wanted = |state: &StateName| filter.states.is_empty() || filter.states.contains(state);
-            let chosen: Vec<StateName> = uncertain.into_iter().filter(wanted).collect();
-            if chosen.is_empty() {
-                return None;
-            }
-            chosen
-        }
-    };
-    let behind = page.cursor.as_ref().and_then(Cursor::read);
-    let mut query = QueryBuilder::new("");
-    match order {
-        Order::Newest => {
-            // Each state has its own stretch of the index, so each is read on its own and the newest of all are kept: the sort of a
-            // whole state is spared.
-            let branches: Vec<Option<StateName>> =
-                if states.is_empty() { vec![None] } else { states.into_iter().map(Some).collect() };
-            for (index, state) in branches.iter().enumerate() {
-                query.push(if index == 0 { "(" } else { " UNION ALL (" });
-                push_selection(&mut query, reach, filter);
-                if let Some(state) = state {
-                    query.push(format!(" AND state = '{}'", state.as_str()));
-                }
-                if let Some((_, id)) = behind {
-                    query.push(" AND id < ").push_bind(Uuid::from_u128(id));
-                }
-                query.push(" ORDER BY id DESC LIMIT ").push_bind(i64::from(page.limit) + 1).push(")");
-            }
-            if branches.len() > 1 {
-                query.push(" ORDER BY id DESC LIMIT ").push_bind(i64::from(page.limit) + 1);
-            }
-        }
-        Order::LongestUncertain => {
-            push_selection(&mut query, reach, filter);
-            query.push(" AND state IN ('unknown', 'disputed')");
-            if let [state] = states.as_slice() {
-                query.push(format!(" AND state = '{}'", state.as_str()));
-            }
-            if let Some((since, id)) = behind {
-                query.push(" AND (state_since, id) > (").push_bind(since).push(", ").push_bind(Uuid::from_u128(id));
-                query.push(")");
-            }
-            query.push(" ORDER BY state_since, id LIMIT ").push_bind(i64::from(page.limit) + 1);
-        }
+/// A page of what is uncertain as one statement; none where nothing can be on it.
+pub(super) fn uncertain(reach: &Reach, filter: &Filter, page: &PageRequest) -> Option<QueryBuilder<'static, Postgres>> {
+    let wanted = |state: &StateName| filter.states.is_empty() || filter.states.contains(state);
+    let states: Vec<StateName> = [StateName::Unknown, StateName::Disputed].into_iter().filter(wanted).collect();
+    if states.is_empty() {
+        return None;
     }
+    let mut query = QueryBuilder::new("");
+    push_selection(&mut query, reach, filter);
+    query.push(" AND state IN ('unknown', 'disputed')");
+    if let [state] = states.as_slice() {
+        query.push(format!(" AND state = '{}'", state.as_str()));
+    }
+    if let Some((since, id)) = page.cursor.as_ref().and_then(Cursor::read) {
+        query.push(" AND (state_since, id) > (").push_bind(since).push(", ").push_bind(Uuid::from_u128(id)).push(")");
+    }
+    query.push(" ORDER BY state_since, id LIMIT ").push_bind(i64::from(page.limit) + 1);
     Some(query)
 }
 
@@ -87,6 +46,7 @@ fn push_selection(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, fi
         (" AND source_system = ", &filter.source_system),
         (" AND document = ", &filter.document),
         (" AND action = ", &filter.action),
+        (" AND worker = ", &filter.worker),
     ];
     for (condition, value) in equal {
         if let Some(value) = value {
@@ -95,6 +55,22 @@ fn push_selection(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, fi
     }
     if filter.with_open_conflicts {
         query.push(" AND open_conflicts > 0");
+    }
+    if let Some(stake) = filter.stake_from {
+        query.push(" AND ten_thousandths >= ").push_bind(stake);
+    }
+    if let Some(stake) = filter.stake_to {
+        query.push(" AND ten_thousandths <= ").push_bind(stake);
+    }
+    match &filter.sought {
+        Some(Sought::Operation(id)) => {
+            query.push(" AND id = ").push_bind(Uuid::from_u128(id.as_u128()));
+        }
+        Some(Sought::Named(name)) => {
+            query.push(" AND (document = ").push_bind(name.clone());
+            query.push(" OR destination_reference = ").push_bind(name.clone()).push(")");
+        }
+        None => {}
     }
     // An id starts with the millisecond of its creation, so that the index by id bounds a span of time too.
     if let Some(from) = filter.from {
@@ -128,17 +104,11 @@ pub(super) fn push_reach(query: &mut QueryBuilder<'static, Postgres>, reach: &Re
 }
 
 /// The page that the rows make: one row more than asked for says that there is a next one.
-pub(super) fn page(rows: Vec<OperationRow>, order: Order, limit: u32) -> Result<Page<Operation>, StoreFault> {
+pub(super) fn page(rows: Vec<OperationRow>, limit: u32) -> Result<Page<Operation>, StoreFault> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_next = rows.len() > limit;
     let rows = rows.into_iter().take(limit).map(Operation::try_from).collect::<Result<Vec<_>, _>>()?;
-    let next = rows.last().filter(|_| has_next).map(|last| {
-        let moment = match order {
-            Order::Newest => last.created_at,
-            Order::LongestUncertain => since(last),
-        };
-        Cursor::behind(moment, last.id.as_u128())
-    });
+    let next = rows.last().filter(|_| has_next).map(|last| Cursor::behind(since(last), last.id.as_u128()));
     Ok(Page { rows, next })
 }
 

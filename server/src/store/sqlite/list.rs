@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use guard::clock::Timestamp;
 use guard::money::Money;
 use guard::operation::Operation;
-use guard::queue::{Filter, Order, PageRequest};
+use guard::queue::{Filter, PageRequest, Sought};
 use guard::refusal::StoreFault;
-use guard::state::{State, StateName};
+use guard::state::State;
 use guard::summary::{UNCERTAIN_COUNTED_MAX, Waiting};
 use guard::token::Reach;
 use rusqlite::Connection;
@@ -17,9 +17,6 @@ use rusqlite::types::Value;
 use super::fault;
 use crate::store::behind::{UPPER_HALF, whole};
 use crate::store::row::{OperationRow, json_text};
-
-/// So many companies, workflows or states are merged from an index; a wider reach is filtered from the list of all.
-const MERGED_MAX: usize = 50;
 
 /// SQL and the values of its places.
 #[derive(Debug)]
@@ -60,25 +57,23 @@ impl Values {
     }
 }
 
-/// The moment by which a list is ordered.
-pub(super) fn ordered_by(operation: &Operation, order: Order) -> Timestamp {
-    match order {
-        Order::Newest => operation.created_at,
-        Order::LongestUncertain => match &operation.state {
-            State::Unknown { since, .. } | State::Disputed { since, .. } => *since,
-            State::AwaitingApproval
-            | State::Rejected { .. }
-            | State::Acquired { .. }
-            | State::Sending { .. }
-            | State::Released { .. }
-            | State::Failed { .. }
-            | State::Confirmed { .. } => operation.created_at,
-        },
+/// Since when an uncertain operation is so: the moment by which their list is ordered.
+pub(super) fn uncertain_since(operation: &Operation) -> Timestamp {
+    match &operation.state {
+        State::Unknown { since, .. } | State::Disputed { since, .. } => *since,
+        State::AwaitingApproval
+        | State::Rejected { .. }
+        | State::Acquired { .. }
+        | State::Sending { .. }
+        | State::Released { .. }
+        | State::Failed { .. }
+        | State::Confirmed { .. } => operation.created_at,
     }
 }
 
-/// The question for one page and one row more, which tells whether there is a next one. None when nothing can be within reach.
-pub(super) fn question(reach: &Reach, filter: &Filter, order: Order, page: &PageRequest) -> Option<Question> {
+/// The question for one page of what is uncertain and one row more, which tells whether there is a next one. None when nothing can be
+/// within reach.
+pub(super) fn question(reach: &Reach, filter: &Filter, page: &PageRequest) -> Option<Question> {
     let reaches_nothing = |names: &Option<BTreeSet<String>>| names.as_ref().is_some_and(BTreeSet::is_empty);
     if reaches_nothing(&reach.companies) || reaches_nothing(&reach.workflows) {
         return None;
@@ -87,91 +82,7 @@ pub(super) fn question(reach: &Reach, filter: &Filter, order: Order, page: &Page
         Some(cursor) => Some(cursor.read()?),
         None => None,
     };
-    Some(match order {
-        Order::Newest => newest(reach, filter, behind.map(|(_, id)| id), page.limit),
-        Order::LongestUncertain => longest_uncertain(reach, filter, behind, page.limit),
-    })
-}
-
-/// Where a list of the newest comes from.
-struct Source {
-    index: Option<&'static str>,
-    column: &'static str,
-    names: BTreeSet<String>,
-    /// What the index needs to be told, where it holds only a part of the rows.
-    part: Option<&'static str>,
-}
-
-impl Source {
-    fn of(index: &'static str, column: &'static str, names: BTreeSet<String>) -> Self {
-        Self { index: Some(index), column, names, part: None }
-    }
-
-    /// The narrowest index that fits. A document has few operations; what is not confirmed is little; companies and workflows
-    /// are wide.
-    fn choose(reach: &Reach, filter: &Filter) -> Self {
-        let single = |name: &String| BTreeSet::from([name.clone()]);
-        let few = |names: &Option<BTreeSet<String>>| names.clone().filter(|names| names.len() <= MERGED_MAX);
-        if let Some(document) = &filter.document {
-            return Self::of("operation_by_document", "document", single(document));
-        }
-        if filter.with_open_conflicts {
-            let index = Some("operation_in_conflict");
-            return Self { index, column: "id", names: BTreeSet::new(), part: Some("open_conflicts > 0") };
-        }
-        if !filter.states.is_empty() && !filter.states.contains(&StateName::Confirmed) {
-            let states = filter.states.iter().map(|state| state.as_str().to_owned()).collect();
-            return Self { part: Some("state <> 'confirmed'"), ..Self::of("operation_unfinished", "state", states) };
-        }
-        if let Some(companies) = filter.company.as_ref().map(single).or_else(|| few(&reach.companies)) {
-            return Self::of("operation_by_company", "company", companies);
-        }
-        if let Some(workflows) = filter.workflow.as_ref().map(single).or_else(|| few(&reach.workflows)) {
-            return Self::of("operation_by_workflow", "workflow", workflows);
-        }
-        Self { index: None, column: "id", names: BTreeSet::new(), part: None }
-    }
-}
-
-fn newest(reach: &Reach, filter: &Filter, behind: Option<u128>, limit: u32) -> Question {
-    let mut values = Values::default();
-    let (first, end) = id_bounds(filter);
-    let end = behind.map_or(end, |behind| end.min(behind));
-    let first = values.place(Value::Blob(first.to_be_bytes().to_vec()));
-    let end = values.place(Value::Blob(end.to_be_bytes().to_vec()));
-    let limit = values.place(Value::Integer(i64::from(limit) + 1));
-    let mut conditions = vec![format!("id >= {first}"), format!("id < {end}")];
-    conditions.extend(filtered(&mut values, filter));
-    values.within(reach, &mut conditions);
-    let conditions = conditions.join(" AND ");
-    let columns = OperationRow::COLUMNS;
-
-    let Source { index, column, names, part } = Source::choose(reach, filter);
-    let index = index.map(|index| format!(" INDEXED BY {index}")).unwrap_or_default();
-    let part = part.map(|part| format!(" AND {part}")).unwrap_or_default();
-    let sql = match names.len() {
-        0 => format!("SELECT {columns} FROM operation{index} WHERE {conditions}{part} ORDER BY id DESC LIMIT {limit}"),
-        _ => {
-            let arms: Vec<String> = names
-                .iter()
-                .map(|name| {
-                    let name = values.text(name);
-                    format!(
-                        "SELECT {columns} FROM operation{index} WHERE {column} = {name}{part} AND {conditions} \
-                         ORDER BY id DESC LIMIT {limit}"
-                    )
-                })
-                .collect();
-            match <[String; 1]>::try_from(arms) {
-                Ok([only]) => only,
-                Err(arms) => {
-                    let arms: Vec<String> = arms.iter().map(|arm| format!("SELECT * FROM ({arm})")).collect();
-                    format!("{} ORDER BY id DESC LIMIT {limit}", arms.join(" UNION ALL "))
-                }
-            }
-        }
-    };
-    Question { sql, values: values.0 }
+    Some(longest_uncertain(reach, filter, behind, page.limit))
 }
 
 fn longest_uncertain(reach: &Reach, filter: &Filter, behind: Option<(i64, u128)>, limit: u32) -> Question {
@@ -214,6 +125,7 @@ fn filtered(values: &mut Values, filter: &Filter) -> Vec<String> {
         ("source_system", &filter.source_system),
         ("document", &filter.document),
         ("action", &filter.action),
+        ("worker", &filter.worker),
     ];
     let mut conditions: Vec<String> = texts
         .into_iter()
@@ -225,6 +137,21 @@ fn filtered(values: &mut Values, filter: &Filter) -> Vec<String> {
     }
     if filter.with_open_conflicts {
         conditions.push("open_conflicts > 0".to_owned());
+    }
+    let stakes = [(">=", filter.stake_from), ("<=", filter.stake_to)];
+    for (relation, stake) in stakes.into_iter().filter_map(|(relation, stake)| Some((relation, stake?))) {
+        conditions.push(format!("+ten_thousandths {relation} {}", values.place(Value::Integer(stake))));
+    }
+    match &filter.sought {
+        Some(Sought::Operation(id)) => {
+            let id = values.place(Value::Blob(id.as_u128().to_be_bytes().to_vec()));
+            conditions.push(format!("+id = {id}"));
+        }
+        Some(Sought::Named(name)) => {
+            let name = values.text(name);
+            conditions.push(format!("(+document = {name} OR +destination_reference = {name})"));
+        }
+        None => {}
     }
     conditions
 }
@@ -324,6 +251,7 @@ mod tests {
     use guard::queue::Cursor;
 
     use super::*;
+    use crate::store::walk::tests::every_filter;
 
     fn plan(connection: &Connection, question: &Question) -> Vec<String> {
         let sql = format!("EXPLAIN QUERY PLAN {}", question.sql);
@@ -340,84 +268,22 @@ mod tests {
         connection
     }
 
-    /// Every combination of what a filter can say.
-    fn filters() -> Vec<Filter> {
-        let moment = chrono::DateTime::from_timestamp_millis(1_700_000_000_000);
-        let states: [&[StateName]; 4] = [
-            &[],
-            &[StateName::Failed],
-            &[StateName::Unknown, StateName::Disputed, StateName::Unknown],
-            &[StateName::Confirmed, StateName::Failed],
-        ];
-        let mut filters = Vec::new();
-        for bits in 0..128u32 {
-            for states in states {
-                let text = |bit: u32| (bits & (1 << bit) != 0).then(|| "x".to_owned());
-                filters.push(Filter {
-                    workflow: text(0),
-                    company: text(1),
-                    source_system: text(2),
-                    document: text(3),
-                    action: text(4),
-                    states: states.to_vec(),
-                    with_open_conflicts: bits & 64 != 0,
-                    from: moment.filter(|_| bits & 32 != 0),
-                    to: moment.filter(|_| bits & 32 != 0),
-                });
-            }
-        }
-        filters
-    }
-
     #[test]
-    fn every_list_is_read_from_an_index() {
+    fn what_is_uncertain_is_read_from_its_index() {
         let connection = schema();
         let names = |number: usize| (0..number).map(|index| format!("company {index}")).collect::<Vec<_>>();
-        let reaches = [
-            Reach::EVERYTHING,
-            Reach::over(names(1), []),
-            Reach::over(names(3), names(2)),
-            Reach::over([], names(3)),
-            Reach::over(names(MERGED_MAX + 1), []),
-        ];
+        let reaches = [Reach::EVERYTHING, Reach::over(names(1), []), Reach::over(names(3), names(2))];
         let pages = [None, Some(Cursor::behind(chrono::DateTime::UNIX_EPOCH, 7 << 80))];
-        let mut looked_at = 0;
-        for (reach, filter) in reaches.iter().flat_map(|reach| filters().into_iter().map(move |filter| (reach, filter)))
+        for (reach, filter) in
+            reaches.iter().flat_map(|reach| every_filter().into_iter().map(move |filter| (reach, filter)))
         {
             for cursor in &pages {
-                let page = PageRequest { cursor: cursor.clone(), limit: 50 };
-                for order in [Order::Newest, Order::LongestUncertain] {
-                    let question = question(reach, &filter, order, &page).unwrap();
-                    let plan = plan(&connection, &question);
-                    assert!(!plan.iter().any(|step| step.contains("SCAN operation")), "{plan:#?}\n{}", question.sql);
-                    let merges = question.sql.contains("UNION ALL");
-                    let sorts = plan.iter().any(|step| step.contains("TEMP B-TREE"));
-                    assert!(merges || !sorts, "{plan:#?}\n{}", question.sql);
-                    looked_at += 1;
-                }
+                let question = question(reach, &filter, &PageRequest { cursor: cursor.clone(), limit: 50 }).unwrap();
+                let plan = plan(&connection, &question);
+                assert!(plan.iter().any(|step| step.contains("operation_uncertain")), "{plan:#?}\n{}", question.sql);
+                assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:#?}\n{}", question.sql);
             }
         }
-        assert_eq!(looked_at, reaches.len() * 512 * 4);
-    }
-
-    #[test]
-    fn the_narrowest_index_is_chosen() {
-        let index = |filter: Filter| Source::choose(&Reach::EVERYTHING, &filter).index;
-        let document = Some("812".to_owned());
-        let company = Some("ACME".to_owned());
-        let failed = vec![StateName::Failed];
-        let confirmed = vec![StateName::Confirmed];
-        assert_eq!(index(Filter::default()), None);
-        assert_eq!(
-            index(Filter { document, company: company.clone(), ..Filter::default() }),
-            Some("operation_by_document")
-        );
-        assert_eq!(
-            index(Filter { states: failed, company: company.clone(), ..Filter::default() }),
-            Some("operation_unfinished")
-        );
-        assert_eq!(index(Filter { states: confirmed, company, ..Filter::default() }), Some("operation_by_company"));
-        assert_eq!(index(Filter { with_open_conflicts: true, ..Filter::default() }), Some("operation_in_conflict"));
     }
 
     #[test]

@@ -1,0 +1,431 @@
+//! How a list of operations in the order of their ids is read, for both databases.
+//!
+//! A list comes from stretches of an index ("arms") in which ids ascend; what the index does not tell of a row is looked at in the row.
+//! How many rows are looked through for one page is bounded, so that a page takes as long in a large table as in a small one: where
+//! little fits, it may be short, and says how far was looked.
+
+use std::collections::BTreeSet;
+
+use guard::clock::Timestamp;
+use guard::queue::{Cursor, Filter, Order, PageRequest, Sought, WALKED_ROWS_MAX};
+use guard::state::StateName;
+use guard::token::Reach;
+
+/// At most so many arms are merged; a list that would need more is looked for in the order of all.
+pub(super) const ARMS_MAX: usize = 400;
+
+/// At most so many combinations of company, workflow, source system and action are leapt through to find those that fit.
+pub(super) const FACETS_SEEN_MAX: usize = 2_000;
+
+/// Before combinations are looked for, so many rows of all are looked at: where much fits, they fill the page.
+pub(super) const PEEKED_ROWS: u32 = 300;
+
+/// The four columns whose combinations an index holds, in its order.
+pub(super) const FACET_COLUMNS: [&str; 4] = ["company", "workflow", "source_system", "action"];
+
+/// A combination of [`FACET_COLUMNS`].
+pub(super) type Facet = [String; 4];
+
+/// What may stand in each of [`FACET_COLUMNS`]; none: anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facets(pub [Option<BTreeSet<String>>; 4]);
+
+impl Facets {
+    fn of(reach: &Reach, filter: &Filter) -> Self {
+        let within = |wanted: &Option<String>, reached: &Option<BTreeSet<String>>| match (wanted, reached) {
+            (None, reached) => reached.clone(),
+            (Some(name), None) => Some(BTreeSet::from([name.clone()])),
+            (Some(name), Some(reached)) => Some(reached.iter().filter(|reached| *reached == name).cloned().collect()),
+        };
+        Self([
+            within(&filter.company, &reach.companies),
+            within(&filter.workflow, &reach.workflows),
+            within(&filter.source_system, &None),
+            within(&filter.action, &None),
+        ])
+    }
+
+    /// Whether nothing can be like that.
+    fn are_impossible(&self) -> bool {
+        self.0.iter().flatten().any(BTreeSet::is_empty)
+    }
+
+    /// Whether anything is asked of them.
+    fn limit(&self) -> bool {
+        self.0.iter().any(Option::is_some)
+    }
+
+    /// Whether the combination is wanted.
+    pub(super) fn hold(&self, facet: &Facet) -> bool {
+        self.0.iter().zip(facet).all(|(wanted, name)| wanted.as_ref().is_none_or(|wanted| wanted.contains(name)))
+    }
+
+    fn tests(&self) -> impl Iterator<Item = Test> + '_ {
+        let columns = FACET_COLUMNS.into_iter().zip(&self.0);
+        columns.filter_map(|(column, wanted)| Some(Test::Among { column, names: wanted.clone()? }))
+    }
+}
+
+/// What is looked at in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Test {
+    /// The column is one of these.
+    Among { column: &'static str, names: BTreeSet<String> },
+    /// The state is one of these.
+    States(BTreeSet<StateName>),
+    /// It has an open conflict.
+    InConflict,
+    /// So much is at stake, in ten-thousandths.
+    StakeFrom(i64),
+    /// Not more is at stake, in ten-thousandths.
+    StakeTo(i64),
+}
+
+/// Stretches of one index, and what is looked at in each row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Route {
+    /// The index; none: the primary key.
+    pub index: Option<&'static str>,
+    /// The columns that the index has before the id.
+    pub columns: &'static [&'static str],
+    /// What they hold in each arm.
+    pub arms: Vec<Vec<String>>,
+    /// What the index needs to be told, where it holds only a part of the rows.
+    pub part: Option<&'static str>,
+    /// What is looked at in each row.
+    pub tests: Vec<Test>,
+}
+
+/// What the partial index `operation_left` holds; written as in the migration, so that both databases know it again.
+const LEFT: &str = "state IN ('awaiting_approval', 'rejected', 'released', 'failed', 'unknown', 'disputed')";
+
+/// The index for states that are not confirmed.
+const UNFINISHED: &str = "state <> 'confirmed'";
+
+/// Where a list comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// From these routes together.
+    Routes(Vec<Route>),
+    /// From the combinations that there are; where they are too many, from these routes.
+    ByFacet {
+        /// Which combinations.
+        facets: Facets,
+        /// In each of these states; none: in any.
+        states: Option<BTreeSet<StateName>>,
+        /// What is looked at in each row beside them.
+        tests: Vec<Test>,
+        /// Looked at first, up to [`PEEKED_ROWS`], and in full where there are too many combinations.
+        otherwise: Route,
+    },
+}
+
+/// The stretch of ids, and in which direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    /// The first id.
+    pub first: u128,
+    /// The id behind the last one.
+    pub end: u128,
+    /// From the last to the first.
+    pub newest_first: bool,
+    /// So many rows are asked for.
+    pub limit: u32,
+}
+
+/// A list in the order of ids, as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Walk {
+    pub plan: Plan,
+    pub span: Span,
+}
+
+/// What one look at the routes showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The ids of the rows that fit, in no order.
+    pub fitting: Vec<u128>,
+    /// The last id of each arm that was looked at no further.
+    pub stops: Vec<u128>,
+}
+
+/// One page of ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ids {
+    /// In the list's order.
+    pub rows: Vec<u128>,
+    /// Behind which id the next page starts.
+    pub next: Option<u128>,
+}
+
+impl Walk {
+    /// How the list is read; none where nothing can be on it, or the order is not that of ids.
+    pub(super) fn of(reach: &Reach, filter: &Filter, order: Order, page: &PageRequest) -> Option<Self> {
+        let newest_first = match order {
+            Order::Newest => true,
+            Order::Oldest => false,
+            Order::LongestUncertain => return None,
+        };
+        let facets = Facets::of(reach, filter);
+        if facets.are_impossible() {
+            return None;
+        }
+        let start_of =
+            |moment: Timestamp| u128::try_from(moment.timestamp_millis()).unwrap_or_default().saturating_mul(1 << 80);
+        let mut first = filter.from.map_or(0, start_of);
+        let mut end = filter.to.map_or(u128::MAX, start_of);
+        if let Some(Sought::Operation(id)) = &filter.sought {
+            first = first.max(id.as_u128());
+            end = end.min(id.as_u128().saturating_add(1));
+        }
+        if let Some(cursor) = &page.cursor {
+            let (_, behind) = cursor.read()?;
+            if newest_first { end = end.min(behind) } else { first = first.max(behind.saturating_add(1)) }
+        }
+        let span = Span { first, end, newest_first, limit: page.limit };
+        Some(Self { plan: Plan::of(facets, filter), span })
+    }
+}
+
+impl Plan {
+    /// The narrowest index that fits: a document, a record and a worker have few operations, and what is not confirmed is little.
+    fn of(facets: Facets, filter: &Filter) -> Self {
+        let states: BTreeSet<StateName> = filter.states.iter().copied().collect();
+        let mut tests = Vec::new();
+        if filter.with_open_conflicts {
+            tests.push(Test::InConflict);
+        }
+        tests.extend(filter.stake_from.map(Test::StakeFrom));
+        tests.extend(filter.stake_to.map(Test::StakeTo));
+        let of_states = (!states.is_empty()).then(|| Test::States(states.clone()));
+        let named = |column, name: &Option<String>| {
+            name.clone().map(|name| Test::Among { column, names: BTreeSet::from([name]) })
+        };
+        let of_document = named("document", &filter.document);
+        let of_worker = named("worker", &filter.worker);
+        let everything = || {
+            let all = [of_states.clone(), of_document.clone(), of_worker.clone()].into_iter().flatten();
+            tests.iter().cloned().chain(all).chain(facets.tests()).collect::<Vec<_>>()
+        };
+        let single = |index, columns, name: &String, part| Route {
+            index: Some(index),
+            columns,
+            arms: vec![vec![name.clone()]],
+            part,
+            tests: everything(),
+        };
+        const REFERRED: Option<&str> = Some("destination_reference IS NOT NULL");
+        match &filter.sought {
+            // The span is its id alone.
+            Some(Sought::Operation(_)) => {
+                return Self::Routes(vec![Route {
+                    index: None,
+                    columns: &[],
+                    arms: vec![Vec::new()],
+                    part: None,
+                    tests: everything(),
+                }]);
+            }
+            Some(Sought::Named(name)) => {
+                return Self::Routes(vec![
+                    single("operation_by_document", &["document"], name, None),
+                    single("operation_by_reference", &["destination_reference"], name, REFERRED),
+                ]);
+            }
+            None => {}
+        }
+        if let Some(document) = &filter.document {
+            return Self::Routes(vec![single("operation_by_document", &["document"], document, None)]);
+        }
+        let route = |index, columns, arms, part, tests| Route { index, columns, arms, part, tests };
+        if filter.with_open_conflicts {
+            let part = Some("open_conflicts > 0");
+            return Self::Routes(vec![route(Some("operation_in_conflict"), &[], vec![Vec::new()], part, everything())]);
+        }
+        let names = |states: &BTreeSet<StateName>| states.iter().map(|state| vec![state.as_str().to_owned()]).collect();
+        let is_unfinished = !states.is_empty() && !states.contains(&StateName::Confirmed);
+        if is_unfinished {
+            let tests_of_all = everything().into_iter().filter(|test| !matches!(test, Test::States(_))).collect();
+            let unfinished =
+                route(Some("operation_unfinished"), &["state"], names(&states), Some(UNFINISHED), tests_of_all);
+            let is_under_way = |state: &StateName| matches!(state, StateName::Acquired | StateName::Sending);
+            if !facets.limit() || states.iter().any(is_under_way) {
+                return Self::Routes(vec![unfinished]);
+            }
+            let tests = tests.into_iter().chain(of_worker).collect();
+            return Self::ByFacet { facets, states: Some(states), tests, otherwise: unfinished };
+        }
+        if let Some(worker) = &filter.worker {
+            let part = Some("worker IS NOT NULL");
+            return Self::Routes(vec![single("operation_by_worker", &["worker"], worker, part)]);
+        }
+        let all = route(None, &[], vec![Vec::new()], None, everything());
+        if facets.limit() {
+            let tests = tests.into_iter().chain(of_states).collect();
+            return Self::ByFacet { facets, states: None, tests, otherwise: all };
+        }
+        Self::Routes(vec![all])
+    }
+}
+
+impl Route {
+    /// The route over these combinations.
+    pub(super) fn over(found: Vec<Facet>, states: Option<&BTreeSet<StateName>>, tests: Vec<Test>) -> Self {
+        match states {
+            None => Self {
+                index: Some("operation_by_facet"),
+                columns: &FACET_COLUMNS,
+                arms: found.into_iter().map(Vec::from).collect(),
+                part: None,
+                tests,
+            },
+            Some(states) => {
+                let arms = found.iter().flat_map(|facet| {
+                    states.iter().map(|state| {
+                        let state = std::iter::once(state.as_str().to_owned());
+                        state.chain(facet.iter().cloned()).collect()
+                    })
+                });
+                Self {
+                    index: Some("operation_left"),
+                    columns: &["state", "company", "workflow", "source_system", "action"],
+                    arms: arms.collect(),
+                    part: Some(LEFT),
+                    tests,
+                }
+            }
+        }
+    }
+
+    /// So many rows of each arm are looked through. Where every row fits, as many as the page needs and one more.
+    pub(super) fn rows_of_each(&self, span: &Span, walked_max: u32) -> u32 {
+        let needed = span.limit.saturating_add(1);
+        if self.tests.is_empty() {
+            return needed;
+        }
+        let arms = u32::try_from(self.arms.len()).unwrap_or(u32::MAX).max(1);
+        (walked_max / arms).max(needed)
+    }
+}
+
+impl Found {
+    /// The page that was found. Behind the last place up to which every arm was looked at, nothing is certain.
+    pub(super) fn page(self, span: &Span) -> Ids {
+        let Self { mut fitting, stops } = self;
+        let limit = usize::try_from(span.limit).unwrap_or(usize::MAX);
+        let horizon = if span.newest_first { stops.into_iter().max() } else { stops.into_iter().min() };
+        fitting.sort_unstable();
+        fitting.dedup();
+        if span.newest_first {
+            fitting.reverse();
+        }
+        if let Some(horizon) = horizon {
+            fitting.retain(|id| if span.newest_first { *id >= horizon } else { *id <= horizon });
+        }
+        if fitting.len() > limit {
+            fitting.truncate(limit);
+            let next = fitting.last().copied();
+            return Ids { rows: fitting, next };
+        }
+        Ids { rows: fitting, next: horizon }
+    }
+
+    /// Whether the page is full, or holds all that there is.
+    pub(super) fn suffices(&self, span: &Span) -> bool {
+        let page = self.clone().page(span);
+        page.next.is_none() || page.rows.len() >= usize::try_from(span.limit).unwrap_or(usize::MAX)
+    }
+}
+
+/// The cursor behind an id: it starts with the milliseconds of its moment.
+pub(super) fn cursor_behind(id: u128) -> Cursor {
+    let milliseconds = i64::try_from(id >> 80).unwrap_or(i64::MAX);
+    Cursor::behind(chrono::DateTime::from_timestamp_millis(milliseconds).unwrap_or_default(), id)
+}
+
+/// At most so many rows are looked through for one page.
+pub(super) const WALKED_MAX: u32 = WALKED_ROWS_MAX;
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Every combination of what a filter can say.
+    pub(in crate::store) fn every_filter() -> Vec<Filter> {
+        let moment = chrono::DateTime::from_timestamp_millis(1_700_000_000_000);
+        let states: [&[StateName]; 5] = [
+            &[],
+            &[StateName::Failed],
+            &[StateName::Unknown, StateName::Disputed, StateName::Unknown],
+            &[StateName::Sending],
+            &[StateName::Confirmed, StateName::Failed],
+        ];
+        let mut filters = Vec::new();
+        for bits in 0..1u32 << 10 {
+            let is_set = |bit: u32| bits & (1 << bit) != 0;
+            let text = |bit: u32| is_set(bit).then(|| "x".to_owned());
+            filters.extend(states.iter().map(|states| Filter {
+                workflow: text(0),
+                company: text(1),
+                source_system: text(2),
+                document: text(3),
+                action: text(4),
+                states: states.to_vec(),
+                with_open_conflicts: is_set(5),
+                from: moment.filter(|_| is_set(6)),
+                to: moment.filter(|_| is_set(6)),
+                worker: text(7),
+                stake_from: is_set(8).then_some(10_000),
+                stake_to: is_set(8).then_some(20_000),
+                sought: text(9).map(Sought::Named),
+            }));
+        }
+        filters
+    }
+
+    fn span(limit: u32, newest_first: bool) -> Span {
+        Span { first: 0, end: u128::MAX, newest_first, limit }
+    }
+
+    #[test]
+    fn a_page_ends_where_the_first_arm_was_left() {
+        let found = |fitting: &[u128], stops: &[u128]| Found { fitting: fitting.to_vec(), stops: stops.to_vec() };
+        let page = |found: Found, newest_first| {
+            let page = found.page(&span(3, newest_first));
+            (page.rows, page.next)
+        };
+        assert_eq!(page(found(&[1, 5, 3], &[]), true), (vec![5, 3, 1], None));
+        assert_eq!(page(found(&[1, 5, 3, 5], &[]), true), (vec![5, 3, 1], None), "each row once");
+        assert_eq!(page(found(&[1, 5, 3, 9], &[]), true), (vec![9, 5, 3], Some(3)));
+        assert_eq!(page(found(&[1, 5, 9], &[4, 2]), true), (vec![9, 5], Some(4)), "3 may lie in the arm left at 4");
+        assert_eq!(page(found(&[], &[4]), true), (vec![], Some(4)));
+        assert_eq!(page(found(&[1, 5, 9], &[4, 6]), false), (vec![1], Some(4)));
+        assert!(found(&[5, 4, 3, 2], &[1]).suffices(&span(3, true)) && !found(&[5], &[1]).suffices(&span(3, true)));
+    }
+
+    #[test]
+    fn the_narrowest_index_is_chosen() {
+        let indexes = |filter: Filter| match Plan::of(Facets::of(&Reach::EVERYTHING, &filter), &filter) {
+            Plan::Routes(routes) => routes.iter().map(|route| route.index.unwrap_or("id")).collect::<Vec<_>>(),
+            Plan::ByFacet { states, otherwise, .. } => {
+                vec![if states.is_some() { "left" } else { "facet" }, otherwise.index.unwrap_or("id")]
+            }
+        };
+        let some = |text: &str| Some(text.to_owned());
+        let company = || Filter { company: some("ACME"), ..Filter::default() };
+        let failed = vec![StateName::Failed];
+        assert_eq!(indexes(Filter::default()), ["id"]);
+        assert_eq!(indexes(company()), ["facet", "id"]);
+        assert_eq!(indexes(Filter { document: some("812"), ..company() }), ["operation_by_document"]);
+        assert_eq!(indexes(Filter { states: failed.clone(), ..Filter::default() }), ["operation_unfinished"]);
+        assert_eq!(indexes(Filter { states: failed, ..company() }), ["left", "operation_unfinished"]);
+        assert_eq!(indexes(Filter { states: vec![StateName::Sending], ..company() }), ["operation_unfinished"]);
+        assert_eq!(indexes(Filter { states: vec![StateName::Confirmed], ..company() }), ["facet", "id"]);
+        assert_eq!(indexes(Filter { with_open_conflicts: true, ..company() }), ["operation_in_conflict"]);
+        assert_eq!(indexes(Filter { worker: some("w"), ..company() }), ["operation_by_worker"]);
+        assert_eq!(
+            indexes(Filter { sought: Some(Sought::Named("907".to_owned())), ..company() }),
+            ["operation_by_document", "operation_by_reference"]
+        );
+    }
+}
