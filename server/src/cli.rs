@@ -8,6 +8,7 @@
 mod apply;
 mod backup;
 mod check;
+mod copy;
 mod drill;
 mod export;
 mod sandbox;
@@ -194,6 +195,9 @@ enum Command {
     /// Copy a SQLite database, also while it is served
     #[command(after_long_help = backup::EXAMPLES)]
     Backup(backup::Backup),
+    /// Move a SQLite database to PostgreSQL
+    #[command(after_long_help = copy::EXAMPLES)]
+    Copy(copy::Copy),
     /// Run a small system of record that fails as it is told to, to try Onceover against
     #[command(after_long_help = sandbox::EXAMPLES)]
     Sandbox(sandbox::Sandbox),
@@ -267,6 +271,7 @@ impl Arguments {
             Command::Token(token) => token.run(&common).await,
             Command::Trail(trail) => trail.run(&common).await,
             Command::Backup(backup) => backup.run(&common).await,
+            Command::Copy(copy) => copy.run(&common).await,
             Command::Sandbox(sandbox) => sandbox.run(&common).await,
             Command::Drill(drill) => drill.run(&common).await,
             Command::Seed(seed) => seed.run(&common).await,

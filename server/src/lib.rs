@@ -7,6 +7,7 @@ pub mod caller;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod copy;
 pub mod desk;
 pub mod destination;
 pub mod drill;
