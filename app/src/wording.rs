@@ -212,7 +212,7 @@ pub(crate) fn not_applied_from(outlook: &Outlook, now: Timestamp) -> Option<Time
     match outlook {
         Outlook::Exhausted { proof, .. } | Outlook::Waiting { proof, .. } => match proof {
             Proof::From { at } => Some(*at).filter(|at| now < *at),
-            Proof::Never | Proof::OneMore { .. } | Proof::Two => None,
+            Proof::Never | Proof::OneMore { .. } | Proof::Two | Proof::Contradicted { .. } => None,
         },
         Outlook::NoLookup => None,
     }
@@ -332,6 +332,10 @@ fn proven_by(proof: &Proof, now: Timestamp) -> Option<String> {
         Proof::OneMore { .. } => Some(
             "It was not found once since its finality window; once more is proof that it was not applied.".to_owned(),
         ),
+        Proof::Contradicted { at } => Some(format!(
+            "That it is not found proves nothing: at {} the destination answered that there is such a record already. It contradicts itself, so a person decides.",
+            moment(*at)
+        )),
         Proof::Two => Some("Not found twice from now on is proof that it was not applied.".to_owned()),
     }
 }

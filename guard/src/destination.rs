@@ -300,6 +300,11 @@ fn check_statuses(lists: &[(&'static str, &Vec<String>)]) -> Result<(), Definiti
     Ok(())
 }
 
+/// Whether a status is among those of a list; the list was checked before.
+pub fn among(ranges: &[String], status: u16) -> bool {
+    ranges.iter().filter_map(|range| status_range(range)).any(|(first, last)| (first..=last).contains(&status))
+}
+
 /// The first and last status of `200` or `200-299`.
 pub fn status_range(text: &str) -> Option<(u16, u16)> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));

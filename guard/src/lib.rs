@@ -27,6 +27,7 @@ pub mod pointer;
 pub mod queue;
 pub mod recovery;
 pub mod refusal;
+pub mod review;
 pub mod rules;
 pub mod service;
 pub mod state;

@@ -24,6 +24,10 @@ pub const LOOKUPS_MAX: u32 = 100;
 /// After this many days of lookups that settled nothing, the operation waits for a person.
 pub const RECOVERY_DAYS_MAX: i64 = 7;
 
+/// Why nothing followed from a lookup in vain although it came late enough.
+pub const REASON_CONTRADICTED: &str =
+    "the destination answered that there is such a record already, and does not show it";
+
 /// Of the reason why nothing followed from a lookup at most this many characters are kept beside the schedule.
 pub const REASON_CHARACTERS_MAX: usize = 500;
 
@@ -48,6 +52,9 @@ pub struct Recovery {
     pub lookups: u32,
     /// When it was first looked for in vain after the destination's finality window; one more such lookup is proof.
     pub first_negative_at: Option<Timestamp>,
+    /// When the destination said of the latest attempt that there is such a record already: lookups in vain then prove nothing, and a
+    /// person decides after the second one.
+    pub exists_at: Option<Timestamp>,
     /// What the last lookup showed.
     pub last: Option<LastLookup>,
     /// Who is looking for it right now.
@@ -208,6 +215,7 @@ impl Recovery {
             due_at: now,
             lookups: 0,
             first_negative_at: None,
+            exists_at: None,
             last: None,
             claim: None,
             exhausted_at: None,
@@ -245,7 +253,7 @@ impl Recovery {
     /// The schedule after a lookup that was begun at `asked_at` and is over `now`.
     ///
     /// A lookup in vain counts only where it was begun after the finality window since the last possible write; the second one that
-    /// counts, a while after the first, is proof. What is inconclusive proves nothing and takes nothing back.
+    /// counts, a while after the first, is proof, unless the destination said that there is such a record: then a person decides. What is inconclusive proves nothing and takes nothing back.
     pub fn after(
         &self,
         finding: &Finding,
@@ -255,16 +263,22 @@ impl Recovery {
         random: [u8; 16],
     ) -> Step {
         let final_at = self.final_at(finality);
-        let is_negative = *finding == Finding::Absent && final_at.is_some_and(|final_at| asked_at >= final_at);
+        let is_late = *finding == Finding::Absent && final_at.is_some_and(|final_at| asked_at >= final_at);
         let apart = TimeDelta::seconds(NEGATIVES_APART_SECONDS);
-        let absence = match (self.first_negative_at, final_at) {
-            (Some(first), Some(final_at)) if is_negative && asked_at >= first + apart => {
+        let twice = match (self.first_negative_at, final_at) {
+            (Some(first), Some(final_at)) if is_late && asked_at >= first + apart => {
                 Some(Absence { last_write_at: self.last_write_at, final_at, negatives_at: [first, asked_at] })
             }
             (Some(_) | None, Some(_) | None) => None,
         };
+        // The destination contradicts itself: it has the record, and shows none.
+        let is_contradicted = self.exists_at.is_some();
+        let is_at_odds = is_contradicted && twice.is_some();
+        let absence = twice.filter(|_| !is_contradicted);
+        let is_negative = is_late && !is_contradicted;
         let reason = match finding {
             Finding::Inconclusive { reason, .. } => Some(kept(reason)),
+            Finding::Absent if is_contradicted => Some(REASON_CONTRADICTED.to_owned()),
             Finding::Found { .. }
             | Finding::Differs { .. }
             | Finding::Several { .. }
@@ -273,7 +287,7 @@ impl Recovery {
         };
         let mut recovery = Self {
             lookups: self.lookups.saturating_add(1),
-            first_negative_at: self.first_negative_at.or(is_negative.then_some(asked_at)),
+            first_negative_at: self.first_negative_at.or(is_late.then_some(asked_at)),
             last: Some(LastLookup { at: now, answer: Answer::of(finding), reason }),
             claim: None,
             exhausted_at: None,
@@ -283,6 +297,7 @@ impl Recovery {
         match (finding, recovery.first_negative_at, final_at) {
             // A void record stays void: looking again shows nothing new.
             (Finding::VoidOnly { .. }, ..) => recovery.exhausted_at = Some(now),
+            (Finding::Absent, ..) if is_at_odds => recovery.exhausted_at = Some(now),
             // The next answer may be the proof, so it is asked for when it can be.
             (Finding::Absent, Some(first), _) => recovery.due_at = now.max(first + apart),
             (Finding::Absent, None, Some(final_at)) if asked_at < final_at => {

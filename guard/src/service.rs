@@ -10,6 +10,7 @@ mod desk;
 mod grant;
 mod recovery;
 mod report;
+mod review;
 mod rules;
 mod totals;
 
@@ -30,6 +31,7 @@ use crate::json::Json;
 use crate::key::OperationKey;
 use crate::operation::Operation;
 use crate::refusal::{Refusal, StoreFault};
+use crate::review::ReviewChange;
 use crate::state::{State, StateName};
 use crate::store::{Catalogue, RecoveryChange, Registry, Replaced, Replacement, Store, VersionedWorkflow};
 use crate::summary::{Count, Counted};
@@ -187,7 +189,10 @@ impl Guard {
             self.superseded_by(&operation.key, &transition.state).await?
         };
         let recovery = self.recovery_after(operation, &transition.state, transition.at);
-        Ok(Replacement { supersedes, recovery, ..transition.of(operation) })
+        // What people did about it was about the state that it was in.
+        let is_over = operation.state.is_uncertain() && transition.state.name() != operation.state.name();
+        let review = if is_over { ReviewChange::End } else { ReviewChange::Keep };
+        Ok(Replacement { supersedes, recovery, review, ..transition.of(operation) })
     }
 
     /// The revision that an operation supersedes once it is confirmed, by whomever.
@@ -246,6 +251,7 @@ impl Transition {
             response: None,
             supersedes: None,
             recovery: RecoveryChange::Keep,
+            review: ReviewChange::Keep,
             counts,
         }
     }

@@ -2,6 +2,7 @@
 //! apart on rules. Every write has been made durable when its method returns.
 
 mod conflict;
+mod review;
 mod rules;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::pointer::Pointer;
 use crate::queue::{Filter, Order, Page, PageRequest};
 use crate::recovery::{Claim, Recovery};
 use crate::refusal::StoreFault;
+use crate::review::ReviewChange;
 use crate::rules::RuleProposal;
 use crate::summary::{Count, Recovering, Waiting};
 use crate::token::{Reach, Token};
@@ -30,6 +32,7 @@ use crate::trail::{ChainHash, Entry};
 use crate::workflow::Workflow;
 
 pub use conflict::Conflicts;
+pub use review::Reviews;
 pub use rules::Rules;
 
 /// A new operation with everything that is kept with it.
@@ -71,6 +74,8 @@ pub struct Replacement {
     pub supersedes: Option<OperationId>,
     /// What becomes of its recovery.
     pub recovery: RecoveryChange,
+    /// What becomes of its review.
+    pub review: ReviewChange,
     /// What is counted for it.
     pub counts: Vec<Count>,
 }
@@ -118,7 +123,7 @@ pub struct Delivery {
 
 /// Operations and what belongs to them.
 #[async_trait]
-pub trait Store: Conflicts + Rules + Send + Sync {
+pub trait Store: Conflicts + Rules + Reviews + Send + Sync {
     /// The operation with this id.
     async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
 

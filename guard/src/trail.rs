@@ -35,6 +35,10 @@ pub enum EntryKind {
     LookedUp,
     /// Another payload came under the same key.
     ConflictOpened,
+    /// A person says to be on it.
+    Claimed,
+    /// A person no longer is.
+    ClaimReleased,
     /// A person decided an uncertain outcome.
     Resolved,
     /// Administration: a workflow was made or changed.
@@ -69,7 +73,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -79,6 +83,8 @@ impl EntryKind {
         Self::ReportKept,
         Self::LookedUp,
         Self::ConflictOpened,
+        Self::Claimed,
+        Self::ClaimReleased,
         Self::Resolved,
         Self::WorkflowApplied,
         Self::WorkflowRemoved,
@@ -108,6 +114,8 @@ impl EntryKind {
             Self::ReportKept => "report_kept",
             Self::LookedUp => "looked_up",
             Self::ConflictOpened => "conflict_opened",
+            Self::Claimed => "claimed",
+            Self::ClaimReleased => "claim_released",
             Self::Resolved => "resolved",
             Self::WorkflowApplied => "workflow_applied",
             Self::WorkflowRemoved => "workflow_removed",

@@ -468,3 +468,74 @@ async fn mail_cannot_be_asked_for() {
     assert_eq!(world.entries(permit.id).pop().unwrap().actor.to_string(), "person:ada@example.test");
     assert!(worker.reports(&permit, Outcome::Unknown { reason: "?".to_owned() }).await.is_err());
 }
+
+/// The ledger of these tests, which answers 409 where it holds such a record already.
+fn strict_ledger() -> guard::destination::Destination {
+    let create = guard::destination::Create {
+        method: "POST".to_owned(),
+        path: "/tasks".to_owned(),
+        reference: "$.id".to_owned(),
+        confirmed: vec!["200-299".to_owned()],
+        failed: vec!["422".to_owned()],
+        exists: vec!["409".to_owned()],
+        external_reference_header: None,
+        external_reference_pointer: None,
+    };
+    guard::destination::Destination { create: Some(create), ..ledger(Some(30)) }
+}
+
+#[tokio::test]
+async fn a_destination_that_says_it_exists_and_never_shows_it_goes_to_a_person() {
+    let world = World::new().await;
+    let workflow = Workflow { destination: Some("ledger".to_owned()), ..handoff() };
+    world.configure(vec![workflow], vec![strict_ledger()]).await;
+    let billing = world.worker("billing").await;
+    let permit = billing.owns("order-1").await;
+    let exists = Outcome::Unknown { reason: "the destination answered 409".to_owned() };
+    billing.hands_in(&permit, exists, Some(r#"{"status":409,"body":{"code":307}}"#)).await.unwrap();
+
+    world.clock.advance(FINALITY);
+    for _ in 0..2 {
+        world.guard.looked_up(permit.id, world.guard.now(), &looked(Finding::Absent)).await.unwrap();
+        world.clock.advance(NEGATIVES_APART_SECONDS);
+    }
+    // Two in vain would be proof; what it said is worth more than what it does not show.
+    let operation = world.operation(permit.id).await;
+    assert_eq!(operation.state.name(), StateName::Unknown);
+    assert_eq!(billing.asks("order-1").hears().await, "unknown");
+    let Some(Outlook::Exhausted { recovery, proof: Proof::Contradicted { .. } }) =
+        world.guard.outlook(&operation).await.unwrap()
+    else {
+        panic!("it is still looked for")
+    };
+    assert_eq!(
+        recovery.last.unwrap().reason.unwrap(),
+        "the destination answered that there is such a record already, and does not show it"
+    );
+    assert!(world.entries(permit.id).iter().all(|entry| entry.detail.member("counts_towards_proof").is_none()));
+
+    // However often somebody asks again, it is no proof; the record itself would be.
+    world.guard.look_up_now(&world.operator().person, permit.id).await.unwrap();
+    world.guard.looked_up(permit.id, world.guard.now(), &looked(Finding::Absent)).await.unwrap();
+    assert_eq!(world.state(permit.id).await, StateName::Unknown);
+    world.guard.looked_up(permit.id, world.guard.now(), &looked(found("task-907"))).await.unwrap();
+    assert_eq!(world.state(permit.id).await, StateName::Confirmed);
+}
+
+#[tokio::test]
+async fn the_latest_report_of_an_attempt_tells_whether_it_exists() {
+    let world = World::new().await;
+    let workflow = Workflow { destination: Some("ledger".to_owned()), ..handoff() };
+    world.configure(vec![workflow], vec![strict_ledger()]).await;
+    let billing = world.worker("billing").await;
+    let permit = billing.owns("order-1").await;
+    billing.is_unsure(&permit, "timed out").await.unwrap();
+    let says = async || world.memory.recovery(permit.id).await.unwrap().unwrap().exists_at.is_some();
+    assert!(!says().await);
+    let again = Outcome::Unknown { reason: "sent once more: 409".to_owned() };
+    billing.hands_in(&permit, again, Some(r#"{"status":409}"#)).await.unwrap();
+    assert!(says().await);
+    let lost = Outcome::Unknown { reason: "sent a third time: no answer".to_owned() };
+    billing.hands_in(&permit, lost, None).await.unwrap();
+    assert!(!says().await);
+}

@@ -31,7 +31,7 @@ use look::{Look, Reader};
 use secret::HeaderFault;
 use template::Values;
 
-pub use look::{PAGE_BYTES_MAX, PAGES_MAX, among};
+pub use look::{PAGE_BYTES_MAX, PAGES_MAX};
 
 /// The answer to a creation is read up to this many bytes.
 pub const CREATED_BYTES_MAX: usize = 8 * 1024 * 1024;

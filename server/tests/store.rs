@@ -19,6 +19,8 @@ mod pages;
 mod recovery;
 #[path = "store/replacement.rs"]
 mod replacement;
+#[path = "store/review.rs"]
+mod review;
 #[path = "store/rules.rs"]
 mod rules;
 #[path = "store/seed.rs"]

@@ -114,6 +114,12 @@ fn of_entry(entry: &Entry) -> Happening {
             let changes = wording::counted(total, "change", "changes");
             (format!("Another payload came under the same key ({changes}): a conflict, nothing was sent"), "bad")
         }
+        EntryKind::Claimed => {
+            let until = fact("until").map(|end| format!(" until {end}")).unwrap_or_default();
+            let from = fact("taken_from").map(|who| format!(", taken over from {who}")).unwrap_or_default();
+            (format!("Is on it{until}{from}"), "quiet")
+        }
+        EntryKind::ClaimReleased => ("Is no longer on it".to_owned(), "quiet"),
         EntryKind::Resolved => {
             let before = fact("before").unwrap_or_default();
             let state = fact("state").unwrap_or_default();

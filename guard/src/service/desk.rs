@@ -1,7 +1,7 @@
 //! What people and readers ask: lists, histories, decisions on what is uncertain.
 
 use super::report::{check_length, check_text};
-use super::{Guard, LABEL_CHARACTERS_MAX, TRIES_MAX, Transition, contended, text};
+use super::{Guard, LABEL_CHARACTERS_MAX, TRIES_MAX, Transition, contended, integer, text};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
 use crate::conflict::Conflict;
@@ -179,9 +179,7 @@ impl Guard {
         let link = checked_link(link)?;
         for _ in 0..TRIES_MAX {
             let operation = self.reachable(&person.reach, id).await?;
-            if operation.version != seen_version {
-                return Err(self.stale(&operation).await?);
-            }
+            self.refuse_stale(&operation, seen_version).await?;
             let at = self.now();
             let state = operation.state.after(&Event::Resolved { at, resolution: resolution.clone() })?;
             if state.name() == StateName::Failed {
@@ -198,6 +196,7 @@ impl Guard {
                 ("destination_reference", reference),
                 ("reason", Some(text(reason))),
                 ("link", link.map(text)),
+                ("seen_version", Some(integer(i64::try_from(seen_version).unwrap_or(i64::MAX)))),
                 ("seen_fingerprint", Some(text(&operation.fingerprint.to_string()))),
             ]);
             let actor = Actor::Person { email: person.email.clone() };
@@ -253,15 +252,6 @@ impl Guard {
                 .into(),
             }),
         }
-    }
-
-    /// The refusal that tells who changed the operation last.
-    pub(super) async fn stale(&self, operation: &Operation) -> Result<Refusal, Refusal> {
-        let last = self.inner.store.entries(operation.id, operation.version.saturating_sub(1), 1).await?.pop();
-        Ok(match last {
-            Some(entry) => Refusal::Stale { state: operation.state.name(), by: entry.actor, at: entry.at },
-            None => contended(),
-        })
     }
 }
 

@@ -81,6 +81,11 @@ pub enum Proof {
     },
     /// Two in vain are needed from now on.
     Two,
+    /// Nothing: the destination said that there is such a record already.
+    Contradicted {
+        /// When it said so.
+        at: Timestamp,
+    },
 }
 
 impl Guard {
@@ -408,11 +413,12 @@ fn starting(operation: &Operation, destination: &str, at: Timestamp) -> Recovery
 }
 
 fn outlook_of(recovery: Recovery, access: Option<&Access>, finality: Option<TimeDelta>, now: Timestamp) -> Outlook {
-    let proof = match (recovery.first_negative_at, recovery.final_at(finality)) {
-        (_, None) => Proof::Never,
-        (Some(first), Some(_)) => Proof::OneMore { from: first + TimeDelta::seconds(NEGATIVES_APART_SECONDS) },
-        (None, Some(final_at)) if now < final_at => Proof::From { at: final_at },
-        (None, Some(_)) => Proof::Two,
+    let proof = match (recovery.first_negative_at, recovery.final_at(finality), recovery.exists_at) {
+        (_, None, _) => Proof::Never,
+        (None, Some(final_at), _) if now < final_at => Proof::From { at: final_at },
+        (_, Some(_), Some(at)) => Proof::Contradicted { at },
+        (Some(first), Some(_), None) => Proof::OneMore { from: first + TimeDelta::seconds(NEGATIVES_APART_SECONDS) },
+        (None, Some(_), None) => Proof::Two,
     };
     let recovery = Box::new(recovery);
     if recovery.exhausted_at.is_some() {

@@ -5,6 +5,7 @@ use chrono::{DateTime, TimeDelta};
 use super::{Guard, TRIES_MAX, Transition, contended, integer, require, text};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
+use crate::destination::among;
 use crate::event::{Event, Outcome, REPORT_TEXT_CHARACTERS_MAX, Standing};
 use crate::fingerprint::Fingerprint;
 use crate::id::OperationId;
@@ -14,7 +15,7 @@ use crate::operation::{LeaseToken, Operation};
 use crate::payload::Payload;
 use crate::refusal::Refusal;
 use crate::state::{State, StateName};
-use crate::store::{Replaced, Replacement};
+use crate::store::{RecoveryChange, Replaced, Replacement};
 use crate::token::{Scope, Token};
 use crate::trail::{Entry, EntryKind, detail};
 
@@ -182,7 +183,21 @@ impl Guard {
         if !moves && may_have_written(&report.outcome) {
             replacement.recovery = self.written_until(operation, at).await?;
         }
+        if let RecoveryChange::Schedule(recovery) = &mut replacement.recovery {
+            recovery.exists_at = self.says_that_it_exists(operation, report).then_some(at);
+        }
         Ok(replacement)
+    }
+
+    /// Whether the response of a report is the destination's "there is such a record already", by its profile.
+    fn says_that_it_exists(&self, operation: &Operation, report: &Report) -> bool {
+        let status = report.response.as_ref().and_then(|response| response.member("status"));
+        let Some(Json::Number(status)) = status else { return false };
+        let Ok(status) = status.as_written().parse() else { return false };
+        let catalogue = self.catalogue();
+        let destination = catalogue.destination_to_ask(operation.key.workflow.as_str());
+        let create = destination.and_then(|destination| destination.create.as_ref());
+        create.is_some_and(|create| among(&create.exists, status))
     }
 
     /// Whose report it is: the lease token tells.

@@ -1,6 +1,7 @@
 //! The documented contracts of `Store` and `Registry`, kept in memory, with faults on demand.
 
 mod conflict;
+mod review;
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -21,6 +22,7 @@ use guard::person::Person;
 use guard::queue::{Cursor, Filter, Order, Page, PageRequest, Sought};
 use guard::recovery::{Claim, Recovery};
 use guard::refusal::StoreFault;
+use guard::review::Review;
 use guard::state::{State, StateName};
 use guard::store::{
     Act, Administered, Catalogue, Delivery, Insertion, NewOperation, RecoveryChange, Registry, Replaced, Replacement,
@@ -81,6 +83,7 @@ struct Tables {
     tokens: Vec<(Token, [u8; 32])>,
     people: Vec<(Person, String)>,
     recoveries: BTreeMap<OperationId, Recovery>,
+    reviews: BTreeMap<OperationId, Review>,
     accesses: BTreeMap<String, Access>,
     rules: rules::RuleTables,
 }
@@ -162,9 +165,9 @@ impl Memory {
         let responses: BTreeMap<&OperationId, &String> = tables.responses.iter().collect();
         let conflicts: Vec<Conflict> =
             tables.conflicts.iter().map(|(conflict, _)| Conflict { hits: 0, ..conflict.clone() }).collect();
-        let (evidence, recoveries) = (&tables.evidence, &tables.recoveries);
+        let (evidence, recoveries, reviews) = (&tables.evidence, &tables.recoveries, &tables.reviews);
         Snapshot(format!(
-            "{operations:?} {entries:?} {bodies:?} {responses:?} {conflicts:?} {evidence:?} {recoveries:?}"
+            "{operations:?} {entries:?} {bodies:?} {responses:?} {conflicts:?} {evidence:?} {recoveries:?} {reviews:?}"
         ))
     }
 
@@ -211,7 +214,8 @@ impl Tables {
     }
 
     fn replace(&mut self, replacement: &Replacement) -> Replaced {
-        let Replacement { operation, entry, conflict, evidence, response, supersedes, recovery, counts } = replacement;
+        let Replacement { operation, entry, conflict, evidence, response, supersedes, recovery, review, counts } =
+            replacement;
         let Some(held) = self.operations.get(&operation.id) else { return Replaced::Stale };
         if held.version + 1 != operation.version {
             return Replaced::Stale;
@@ -246,6 +250,7 @@ impl Tables {
                 self.recoveries.remove(&operation.id);
             }
         }
+        self.review(operation.id, review);
         self.counts.extend(counts.iter().cloned());
         Replaced::Replaced
     }

@@ -29,6 +29,7 @@ use guard::token::{Reach, Scope, Token};
 use guard::trail::{ChainHash, Entry};
 use guard::workflow::Workflow;
 
+#[allow(unused_imports, reason = "each test uses its part of the world")]
 pub use memory::{Fault, Memory};
 
 /// The moment at which every world starts.

@@ -1,13 +1,13 @@
 //! What an answer to a creation proves, by the destination's profile.
 
-use guard::destination::Create;
+use guard::destination::{Create, among};
 use guard::event::Outcome;
 use guard::json::Json;
 use guard::lookup;
 use serde_json_path::JsonPath;
 
+use super::Sent;
 use super::read::Answer;
-use super::{Sent, among};
 
 /// What is known of a request that creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Effect {
             Sent::NotSent { reason } => return Self::Failed { reason: reason.clone() },
             Sent::Lost { reason } => return Self::Unknown { reason: reason.clone() },
         };
-        let is_in = |ranges: &[String]| among(ranges, status);
+        let is_in = |ranges: &[String]| among(ranges, status.as_u16());
         if is_in(&create.failed) {
             return Self::Failed { reason: format!("the destination answered {status}") };
         }

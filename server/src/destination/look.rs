@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use guard::destination::{Lookup, status_range};
+use guard::destination::{Lookup, among};
 use guard::lookup::{
     AnswerClass, Finding, Judge, Looked, RECORD_CHARACTERS_MAX, RECORDS_SHOWN_MAX, ShownRecord, Trial,
 };
@@ -158,7 +158,7 @@ impl<'a> Look<'a> {
 
     /// What follows from the status alone; none where the body has to be read.
     fn judge_status(&self, status: StatusCode) -> Result<Option<Step>, Nothing> {
-        let is_among = |ranges: &[String]| among(ranges, status);
+        let is_among = |ranges: &[String]| among(ranges, status.as_u16());
         if is_among(&self.lookup.absent) && !is_among(&self.lookup.inconclusive) {
             if self.pages == 0 {
                 return Ok(Some(Step::Absent));
@@ -219,11 +219,4 @@ impl<'a> Look<'a> {
 
 fn unreadable(reason: &str) -> Nothing {
     (AnswerClass::Unreadable, reason.to_owned())
-}
-
-/// Whether a status is among those of a list; the list was checked before.
-pub fn among(ranges: &[String], status: StatusCode) -> bool {
-    let holds =
-        |range: &String| status_range(range).is_some_and(|(first, last)| (first..=last).contains(&status.as_u16()));
-    ranges.iter().any(holds)
 }

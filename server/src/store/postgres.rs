@@ -17,6 +17,7 @@ mod news;
 mod page;
 mod recovery;
 mod registry;
+mod review;
 mod rules;
 mod writer;
 

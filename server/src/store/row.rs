@@ -6,6 +6,7 @@ mod administration;
 mod history;
 mod operation;
 mod recovery;
+mod review;
 mod rules;
 mod sqlite;
 
@@ -13,6 +14,7 @@ pub use administration::{DestinationRow, PersonRow, TokenRow, WorkflowRow};
 pub use history::{ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, SealRow};
 pub use operation::OperationRow;
 pub use recovery::{AccessRow, RecoveryRow};
+pub use review::ReviewRow;
 pub use rules::{RuleProposalRow, WorkflowVersionRow};
 pub use sqlite::FromSqlite;
 

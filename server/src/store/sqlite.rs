@@ -11,6 +11,7 @@ mod queue;
 mod readers;
 mod recovery;
 mod registry;
+mod review;
 mod rules;
 mod work;
 mod writer;

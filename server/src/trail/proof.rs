@@ -202,6 +202,8 @@ impl Told {
             | EntryKind::Expired
             | EntryKind::ReportKept
             | EntryKind::ConflictOpened
+            | EntryKind::Claimed
+            | EntryKind::ClaimReleased
             | EntryKind::WorkflowApplied
             | EntryKind::WorkflowRemoved
             | EntryKind::DestinationApplied

@@ -53,7 +53,8 @@ async fn a_schedule_is_stored_and_ended_with_its_operation(fresh: Fresh) {
     let reason = "no answer in 10 s \u{1f570} \"so\"".to_owned();
     let broken = Finding::Inconclusive { class: AnswerClass::Timeout, reason };
     let step = step.recovery.after(&broken, moment(10), moment(20), finality, [9; 16]);
-    let scheduled = Recovery { claim: Some(claim("a", moment(99))), exhausted_at: Some(moment(21)), ..step.recovery };
+    let (claim, exhausted_at) = (Some(claim("a", moment(99))), Some(moment(21)));
+    let scheduled = Recovery { claim, exhausted_at, exists_at: Some(moment(15)), ..step.recovery };
     let mut replacement = change(&operation, operation.state.clone(), now());
     replacement.recovery = RecoveryChange::Schedule(Box::new(scheduled.clone()));
     let operation = replacement.operation.clone();

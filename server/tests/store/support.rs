@@ -14,6 +14,7 @@ use guard::key::{KeyPart, OperationKey};
 use guard::money::Money;
 use guard::operation::{Attempt, LeaseToken, Operation};
 use guard::payload::Payload;
+use guard::review::ReviewChange;
 use guard::state::State;
 use guard::store::{Delivery, NewOperation, RecoveryChange, Replacement};
 use guard::summary::{Count, Counted};
@@ -266,6 +267,7 @@ pub fn change(operation: &Operation, state: State, at: Timestamp) -> Replacement
         response: None,
         supersedes: None,
         recovery: RecoveryChange::Keep,
+        review: ReviewChange::Keep,
         counts,
     }
 }

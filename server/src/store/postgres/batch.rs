@@ -271,6 +271,7 @@ impl<'a> Columns<'a> {
                         evidence: _,
                         supersedes: _,
                         recovery: _,
+                        review: _,
                     } = replacement.as_ref();
                     let conflict = conflict.as_ref().map(|(conflict, _)| conflict.fingerprint.as_bytes().as_slice());
                     columns.moved.push((operation.into(), conflict));
@@ -368,19 +369,21 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// What few changes bring along: conflicts, evidence, the operations that they supersede, and recoveries.
+/// What few changes bring along: conflicts, evidence, the operations that they supersede, recoveries and reviews.
 struct Beside<'a> {
     conflicts: Vec<(ConflictRow, &'a str)>,
     evidence: Vec<EvidenceRow>,
     /// Each superseded operation with its successor.
     superseded: Vec<(Uuid, Uuid)>,
     recoveries: Keeping,
+    reviews: super::review::Keeping,
 }
 
 impl<'a> Beside<'a> {
     fn of(changes: &[&'a Change]) -> Self {
         let (conflicts, evidence, superseded) = (Vec::new(), Vec::new(), Vec::new());
-        let mut beside = Self { conflicts, evidence, superseded, recoveries: Keeping::default() };
+        let (recoveries, reviews) = (Keeping::default(), super::review::Keeping::default());
+        let mut beside = Self { conflicts, evidence, superseded, recoveries, reviews };
         for change in changes {
             let Change::Replace(replacement) = change else { continue };
             let conflict = replacement.conflict.as_ref();
@@ -389,6 +392,7 @@ impl<'a> Beside<'a> {
             let previous = replacement.supersedes.map(|previous| Uuid::from_u128(previous.as_u128()));
             beside.superseded.extend(previous.map(|previous| (previous, change.id())));
             beside.recoveries.take(change.id(), &replacement.recovery);
+            beside.reviews.take(change.id(), &replacement.review);
         }
         beside
     }
@@ -398,6 +402,7 @@ impl<'a> Beside<'a> {
             && self.evidence.is_empty()
             && self.superseded.is_empty()
             && self.recoveries.is_empty()
+            && self.reviews.is_empty()
     }
 
     /// Stores what belongs to the operations that were changed.
@@ -423,7 +428,8 @@ impl<'a> Beside<'a> {
             let update = sqlx::query("UPDATE operation SET superseded_by = $2 WHERE id = $1");
             update.bind(previous).bind(successor).execute(&mut *connection).await?;
         }
-        self.recoveries.store(connection, stored).await
+        self.recoveries.store(connection, stored).await?;
+        self.reviews.store(connection, stored).await
     }
 }
 

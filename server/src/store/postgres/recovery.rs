@@ -57,7 +57,8 @@ impl Keeping {
 /// All of it is as the change says.
 const SCHEDULED: &str = "destination = excluded.destination, since = excluded.since, \
      last_write_at = excluded.last_write_at, due_at = excluded.due_at, lookups = excluded.lookups, \
-     first_negative_at = excluded.first_negative_at, last_at = excluded.last_at, last_answer = excluded.last_answer, \
+     first_negative_at = excluded.first_negative_at, \
+     exists_at = excluded.exists_at, last_at = excluded.last_at, last_answer = excluded.last_answer, \
      last_reason = excluded.last_reason, claimed_by = excluded.claimed_by, claimed_until = excluded.claimed_until, \
      exhausted_at = excluded.exhausted_at";
 
@@ -75,8 +76,8 @@ async fn put(
     let columns = RecoveryRow::COLUMNS;
     let sql = format!(
         "INSERT INTO recovery ({columns}) SELECT {columns} FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], \
-         $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::bigint[], \
-         $13::bigint[]) AS row ({columns}) {condition} ORDER BY operation ON CONFLICT (operation) DO UPDATE SET {update}"
+         $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::bigint[], \
+         $14::bigint[]) AS row ({columns}) {condition} ORDER BY operation ON CONFLICT (operation) DO UPDATE SET {update}"
     );
     let insert = sqlx::query(&sql)
         .bind(column!(|row| row.operation))
@@ -86,6 +87,7 @@ async fn put(
         .bind(column!(|row| row.due_at))
         .bind(column!(|row| row.lookups))
         .bind(column!(|row| row.first_negative_at))
+        .bind(column!(|row| row.exists_at))
         .bind(column!(|row| row.last_at))
         .bind(column!(|row| row.last_answer.as_deref()))
         .bind(column!(|row| row.last_reason.as_deref()))

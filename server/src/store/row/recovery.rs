@@ -19,6 +19,7 @@ pub struct RecoveryRow {
     pub due_at: i64,
     pub lookups: i64,
     pub first_negative_at: Option<i64>,
+    pub exists_at: Option<i64>,
     pub last_at: Option<i64>,
     pub last_answer: Option<String>,
     pub last_reason: Option<String>,
@@ -30,7 +31,7 @@ pub struct RecoveryRow {
 impl RecoveryRow {
     /// The columns, in the order of the fields.
     pub const COLUMNS: &'static str = "operation, destination, since, last_write_at, due_at, lookups, first_negative_at, \
-         last_at, last_answer, last_reason, claimed_by, claimed_until, exhausted_at";
+         exists_at, last_at, last_answer, last_reason, claimed_by, claimed_until, exhausted_at";
 }
 
 impl From<&Recovery> for RecoveryRow {
@@ -43,6 +44,7 @@ impl From<&Recovery> for RecoveryRow {
             due_at,
             lookups,
             first_negative_at,
+            exists_at,
             last,
             claim,
             exhausted_at,
@@ -55,6 +57,7 @@ impl From<&Recovery> for RecoveryRow {
             due_at: due_at.timestamp_millis(),
             lookups: i64::from(*lookups),
             first_negative_at: first_negative_at.map(|at| at.timestamp_millis()),
+            exists_at: exists_at.map(|at| at.timestamp_millis()),
             last_at: last.as_ref().map(|last| last.at.timestamp_millis()),
             last_answer: last.as_ref().map(|last| last.answer.as_str().to_owned()),
             last_reason: last.as_ref().and_then(|last| last.reason.clone()),
@@ -93,6 +96,7 @@ impl TryFrom<RecoveryRow> for Recovery {
             due_at: place.moment("due_at", row.due_at)?,
             lookups: place.number("lookups", row.lookups)?,
             first_negative_at: moment("first_negative_at", row.first_negative_at)?,
+            exists_at: moment("exists_at", row.exists_at)?,
             last,
             claim,
             exhausted_at: moment("exhausted_at", row.exhausted_at)?,

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     AccessRow, ConflictRow, CountRow, DeliveryRow, DestinationRow, EntryRow, EvidenceRow, OperationRow, PersonRow,
-    RecoveryRow, RuleProposalRow, SealRow, TokenRow, WorkflowRow, WorkflowVersionRow,
+    RecoveryRow, ReviewRow, RuleProposalRow, SealRow, TokenRow, WorkflowRow, WorkflowVersionRow,
 };
 
 /// A row that rusqlite can read.
@@ -104,12 +104,30 @@ impl FromSqlite for RecoveryRow {
             due_at: columns.take()?,
             lookups: columns.take()?,
             first_negative_at: columns.take()?,
+            exists_at: columns.take()?,
             last_at: columns.take()?,
             last_answer: columns.take()?,
             last_reason: columns.take()?,
             claimed_by: columns.take()?,
             claimed_until: columns.take()?,
             exhausted_at: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for ReviewRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            operation: columns.id()?,
+            claimed_by: columns.take()?,
+            claimed_at: columns.take()?,
+            claimed_until: columns.take()?,
+            waits_by: columns.take()?,
+            waits_since: columns.take()?,
+            waits_until: columns.take()?,
+            waits_reason: columns.take()?,
+            proposal: columns.take()?,
         })
     }
 }

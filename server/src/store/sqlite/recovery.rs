@@ -64,7 +64,7 @@ impl Keeping {
                 row,
                 "DO UPDATE SET destination = excluded.destination, since = excluded.since, \
                  last_write_at = excluded.last_write_at, due_at = excluded.due_at, lookups = excluded.lookups, \
-                 first_negative_at = excluded.first_negative_at, last_at = excluded.last_at, \
+                 first_negative_at = excluded.first_negative_at, exists_at = excluded.exists_at, last_at = excluded.last_at, \
                  last_answer = excluded.last_answer, last_reason = excluded.last_reason, \
                  claimed_by = excluded.claimed_by, claimed_until = excluded.claimed_until, \
                  exhausted_at = excluded.exhausted_at",
@@ -79,7 +79,7 @@ impl Keeping {
 
 fn put(transaction: &Connection, row: &RecoveryRow, otherwise: &str) -> Result<(), StoreFault> {
     let sql = format!(
-        "INSERT INTO recovery ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+        "INSERT INTO recovery ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
          ON CONFLICT (operation) {otherwise}",
         RecoveryRow::COLUMNS
     );
@@ -91,6 +91,7 @@ fn put(transaction: &Connection, row: &RecoveryRow, otherwise: &str) -> Result<(
         row.due_at,
         row.lookups,
         row.first_negative_at,
+        row.exists_at,
         row.last_at,
         row.last_answer,
         row.last_reason,

@@ -210,12 +210,14 @@ pub(super) struct Replace {
     response: Option<String>,
     supersedes: Option<OperationId>,
     recovery: Keeping,
+    review: super::review::Keeping,
     counts: Vec<Count>,
 }
 
 impl From<Replacement> for Replace {
     fn from(replacement: Replacement) -> Self {
-        let Replacement { operation, entry, conflict, evidence, response, supersedes, recovery, counts } = replacement;
+        let Replacement { operation, entry, conflict, evidence, response, supersedes, recovery, review, counts } =
+            replacement;
         Self {
             row: OperationRow::from(&operation),
             entry: EntryRow::of(operation.id.into(), &entry),
@@ -224,6 +226,7 @@ impl From<Replacement> for Replace {
             response,
             supersedes,
             recovery: recovery.into(),
+            review: review.into(),
             counts,
         }
     }
@@ -329,6 +332,7 @@ impl Work for Replace {
             )?;
         }
         self.recovery.write(transaction, &row.id)?;
+        self.review.write(transaction, &row.id)?;
         Ok(Replaced::Replaced)
     }
 

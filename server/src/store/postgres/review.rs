@@ -1,0 +1,77 @@
+//! What people do about uncertain operations.
+
+use async_trait::async_trait;
+use guard::id::OperationId;
+use guard::refusal::StoreFault;
+use guard::review::{Review, ReviewChange};
+use guard::store::Reviews;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{PostgresStore, uuid};
+use crate::store::row::ReviewRow;
+
+/// What changes of operations make of their reviews.
+#[derive(Default)]
+pub(super) struct Keeping {
+    put: Vec<ReviewRow>,
+    ended: Vec<Uuid>,
+}
+
+impl Keeping {
+    /// Takes in the change of an operation.
+    pub(super) fn take(&mut self, operation: Uuid, change: &ReviewChange) {
+        match change {
+            ReviewChange::Keep => {}
+            ReviewChange::Put(review) => self.put.push(review.as_ref().into()),
+            ReviewChange::End => self.ended.push(operation),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.put.is_empty() && self.ended.is_empty()
+    }
+
+    /// Stores it for the operations that were changed.
+    pub(super) async fn store(mut self, connection: &mut PgConnection, stored: &[Uuid]) -> Result<(), sqlx::Error> {
+        self.ended.retain(|operation| stored.contains(operation));
+        self.put.retain(|row| stored.contains(&row.operation));
+        // The order in which rows are locked.
+        self.ended.sort_unstable();
+        self.put.sort_unstable_by_key(|row| row.operation);
+        if !self.ended.is_empty() {
+            let sql = "DELETE FROM review WHERE operation = ANY($1)";
+            sqlx::query(sql).bind(self.ended).execute(&mut *connection).await?;
+        }
+        for row in self.put {
+            let sql = format!(
+                "INSERT INTO review ({}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+                 ON CONFLICT (operation) DO UPDATE SET claimed_by = excluded.claimed_by, claimed_at = excluded.claimed_at, \
+                 claimed_until = excluded.claimed_until, waits_by = excluded.waits_by, waits_since = excluded.waits_since, \
+                 waits_until = excluded.waits_until, waits_reason = excluded.waits_reason, proposal = excluded.proposal",
+                ReviewRow::COLUMNS
+            );
+            let put = sqlx::query(&sql)
+                .bind(row.operation)
+                .bind(row.claimed_by)
+                .bind(row.claimed_at)
+                .bind(row.claimed_until)
+                .bind(row.waits_by)
+                .bind(row.waits_since)
+                .bind(row.waits_until)
+                .bind(row.waits_reason)
+                .bind(row.proposal);
+            put.execute(&mut *connection).await?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Reviews for PostgresStore {
+    async fn reviews(&self, operations: &[OperationId]) -> Result<Vec<Review>, StoreFault> {
+        let ids: Vec<Uuid> = operations.iter().map(|operation| uuid(*operation)).collect();
+        let sql = format!("SELECT {} FROM review WHERE operation = ANY($1)", ReviewRow::COLUMNS);
+        self.all::<ReviewRow, _>(sqlx::query(&sql).bind(ids)).await
+    }
+}

@@ -1,0 +1,76 @@
+//! Rows of review: what people have done about uncertain operations.
+
+use guard::id::OperationId;
+use guard::refusal::StoreFault;
+use guard::review::{Claim, Deferral, Review};
+use uuid::Uuid;
+
+use super::{Place, json_text, uuid};
+
+/// A row of `review`.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs, reason = "the columns are described in the migration")]
+pub struct ReviewRow {
+    pub operation: Uuid,
+    pub claimed_by: Option<String>,
+    pub claimed_at: Option<i64>,
+    pub claimed_until: Option<i64>,
+    pub waits_by: Option<String>,
+    pub waits_since: Option<i64>,
+    pub waits_until: Option<i64>,
+    pub waits_reason: Option<String>,
+    pub proposal: Option<String>,
+}
+
+impl ReviewRow {
+    /// The columns, in the order of the fields.
+    pub const COLUMNS: &'static str =
+        "operation, claimed_by, claimed_at, claimed_until, waits_by, waits_since, waits_until, waits_reason, proposal";
+}
+
+impl From<&Review> for ReviewRow {
+    fn from(review: &Review) -> Self {
+        let Review { operation, claim, deferral, proposal } = review;
+        let (claim, deferral) = (claim.as_ref(), deferral.as_ref());
+        Self {
+            operation: uuid(operation.as_u128()),
+            claimed_by: claim.map(|claim| claim.by.clone()),
+            claimed_at: claim.map(|claim| claim.at.timestamp_millis()),
+            claimed_until: claim.map(|claim| claim.until.timestamp_millis()),
+            waits_by: deferral.map(|deferral| deferral.by.clone()),
+            waits_since: deferral.map(|deferral| deferral.at.timestamp_millis()),
+            waits_until: deferral.map(|deferral| deferral.until.timestamp_millis()),
+            waits_reason: deferral.map(|deferral| deferral.reason.clone()),
+            proposal: proposal.as_ref().map(json_text),
+        }
+    }
+}
+
+impl TryFrom<ReviewRow> for Review {
+    type Error = StoreFault;
+
+    fn try_from(row: ReviewRow) -> Result<Self, StoreFault> {
+        let place = Place::new("review", &row.operation);
+        let claim = match (&row.claimed_by, row.claimed_at, row.claimed_until) {
+            (Some(by), Some(at), Some(until)) => Some(Claim {
+                by: by.clone(),
+                at: place.moment("claimed_at", at)?,
+                until: place.moment("claimed_until", until)?,
+            }),
+            (None, None, None) => None,
+            (Some(_) | None, Some(_) | None, Some(_) | None) => return Err(place.corrupt("claimed_by")),
+        };
+        let deferral = match (&row.waits_by, row.waits_since, row.waits_until, &row.waits_reason) {
+            (Some(by), Some(at), Some(until), Some(reason)) => Some(Deferral {
+                by: by.clone(),
+                at: place.moment("waits_since", at)?,
+                until: place.moment("waits_until", until)?,
+                reason: reason.clone(),
+            }),
+            (None, None, None, None) => None,
+            (Some(_) | None, Some(_) | None, Some(_) | None, Some(_) | None) => return Err(place.corrupt("waits_by")),
+        };
+        let proposal = row.proposal.as_deref().map(|text| place.json("proposal", text)).transpose()?;
+        Ok(Self { operation: OperationId::from_u128(row.operation.as_u128()), claim, deferral, proposal })
+    }
+}
