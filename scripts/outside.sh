@@ -57,6 +57,22 @@ curl --silent --show-error --fail --output "$home/begun" --header "Authorization
     '{"workflow":"0","company":"quote \" and \\","source_system":"0","document":"0","payload":{}}' "$address/api/v1/operations"
 curl --silent --show-error --fail --header "Authorization: Bearer $token" --output "$home/metrics" "$address/metrics"
 "$PROMTOOL" check metrics <"$home/metrics"
+
+# What docs/monitoring asks of the metrics: that it can be asked, that the alerts say what they should, that no metric is asked for that
+# there is not.
+"$PROMTOOL" check rules docs/monitoring/alerts.yml
+"$PROMTOOL" test rules docs/monitoring/alerts_test.yml
+jq '{groups: [{name: "dashboard", rules: [.panels[] | .title as $title | .targets[] | {
+    record: "asked", labels: {panel: $title, query: .refId}, expr: (.expr | gsub("\\[\\$__[a-z_]+\\]"; "[5m]"))}]}]}' \
+    docs/monitoring/dashboard.json >"$home/dashboard.yml"
+"$PROMTOOL" check rules "$home/dashboard.yml"
+sed -n 's/^# TYPE \(onceover_[a-z_]*\) .*/\1/p' "$home/metrics" | sort >"$home/told"
+grep --no-filename --only-matching 'onceover_[a-z_]*' docs/monitoring/alerts.yml docs/monitoring/dashboard.json docs/monitoring/README.md |
+    sed 's/_bucket$//; s/_count$//' | sort --unique >"$home/asked"
+if ! comm -13 "$home/told" "$home/asked" | diff - /dev/null; then
+    echo "outside: docs/monitoring asks for metrics that there are not" >&2
+    exit 1
+fi
 if grep '"status":5' "$home/log"; then
     echo "outside: the server failed" >&2
     exit 1
