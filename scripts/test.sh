@@ -37,6 +37,12 @@ lint_browser() {
     cargo clippy --package onceover-app --features hydrate --target wasm32-unknown-unknown --locked --quiet -- --deny warnings
 }
 
+# The build is no part of what `--workspace` compiles (xtask/Cargo.toml).
+build_of_its_own() {
+    cargo clippy --package xtask --features split --all-targets --locked --quiet -- --deny warnings
+    cargo test --package xtask --features split --locked --quiet
+}
+
 document() { RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet; }
 
 compile() { cargo build --workspace --all-targets --locked --quiet; }
@@ -68,6 +74,7 @@ stage "format" cargo fmt --all --check
 stage "licences, bans, sources" deny
 stage "lints" lint_host
 stage "lints of the browser's half" lint_browser
+stage "the build's own lints and tests" build_of_its_own
 stage "documentation" document
 stage "compile the tests" compile
 stage "rust tests, both databases" rust_tests

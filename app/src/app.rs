@@ -9,11 +9,7 @@ use leptos_router::{
 
 use crate::{
     components::{frame::Frame, heading::LastPath},
-    pages::{
-        compare::ComparePage, login::LoginPage, missing::MissingPage, operation::OperationPage,
-        operations::OperationsPage, overview::OverviewPage, settings::SettingsPage, unknown::UnknownPage,
-        welcome::WelcomePage,
-    },
+    pages::{self, missing::MissingPage},
 };
 
 /// The whole desk: one route for each page, each rendered completely before it is sent, so that nothing stays hidden
@@ -27,15 +23,15 @@ pub fn App() -> impl IntoView {
         <Title formatter=|title: String| format!("{title} · Onceover") />
         <Router>
             <Routes fallback=MissingPage>
-                <Route path=StaticSegment("login") view=LoginPage ssr=SsrMode::Async />
-                <Route path=StaticSegment("welcome") view=WelcomePage ssr=SsrMode::Async />
+                <Route path=StaticSegment("login") view=pages::login() ssr=SsrMode::Async />
+                <Route path=StaticSegment("welcome") view=pages::welcome() ssr=SsrMode::Async />
                 <ParentRoute path=StaticSegment("") view=Frame ssr=SsrMode::Async>
-                    <Route path=StaticSegment("") view=OverviewPage ssr=SsrMode::Async />
-                    <Route path=StaticSegment("operations") view=OperationsPage ssr=SsrMode::Async />
-                    <Route path=(StaticSegment("operations"), ParamSegment("id")) view=OperationPage ssr=SsrMode::Async />
-                    <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("compare")) view=ComparePage ssr=SsrMode::Async />
-                    <Route path=StaticSegment("unknown") view=UnknownPage ssr=SsrMode::Async />
-                    <Route path=StaticSegment("settings") view=SettingsPage ssr=SsrMode::Async />
+                    <Route path=StaticSegment("") view=pages::overview() ssr=SsrMode::Async />
+                    <Route path=StaticSegment("operations") view=pages::operations() ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("operations"), ParamSegment("id")) view=pages::operation() ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("compare")) view=pages::compare() ssr=SsrMode::Async />
+                    <Route path=StaticSegment("unknown") view=pages::unknown() ssr=SsrMode::Async />
+                    <Route path=StaticSegment("settings") view=pages::settings() ssr=SsrMode::Async />
                 </ParentRoute>
             </Routes>
         </Router>

@@ -32,10 +32,13 @@ pub use shell::{SiteFiles, shell};
 /// `data-hydrated` on the document tells the style what works from here on.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
-pub fn hydrate() {
+pub async fn hydrate() {
+    use leptos::{mount::hydrate_from_async, prelude::document, tachys::dom::body};
+
     console_error_panic_hook::set_once();
-    leptos::mount::hydrate_body(App);
-    let root = leptos::prelude::document().document_element();
+    // The part of the page in hand is loaded first.
+    hydrate_from_async(body(), App).await.forget();
+    let root = document().document_element();
     // Only an element that is gone could refuse the attribute.
     let _ = root.map(|root| root.set_attribute("data-hydrated", "true"));
 }

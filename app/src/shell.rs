@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use leptos::{nonce::use_nonce, prelude::*};
-use leptos_meta::MetaTags;
+use leptos_meta::{Link, MetaTags};
 
 use crate::{App, components::theme::Theme};
 
@@ -25,6 +25,20 @@ impl SiteFiles {
     #[must_use]
     pub fn path(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
+    }
+}
+
+/// Names, in the head of the page in hand, the part of the browser's half that it will need, so that it is fetched with the rest.
+///
+/// Leptos's own list of parts is not used: it names the loader of the parts without the nonce, and the browser complains.
+pub(crate) fn name_part(part: &str) {
+    let path =
+        use_context::<SiteFiles>().and_then(|files| files.path(&format!("part/{part}.wasm")).map(ToOwned::to_owned));
+    if let Some(path) = path {
+        let link =
+            view! { <Link rel="preload" href=path as_="fetch" type_="application/wasm" crossorigin="anonymous" /> };
+        // It goes into the head; where it stands, it is nothing.
+        drop(link.to_html());
     }
 }
 
@@ -61,6 +75,7 @@ fn Hydration(files: SiteFiles) -> impl IntoView {
     let nonce = use_nonce();
     let script = files.path("onceover.js").map(ToOwned::to_owned);
     let module = files.path("onceover.wasm").map(ToOwned::to_owned);
+    let loader = files.path("part/load.js").map(ToOwned::to_owned);
 
     script.zip(module).map(|(script, module)| {
         // The paths are ours: letters, digits, `.`, `-`, `_` and `/`, nothing that could end the string.
@@ -69,6 +84,7 @@ fn Hydration(files: SiteFiles) -> impl IntoView {
         );
         view! {
             <link rel="modulepreload" href=script nonce=nonce.clone() />
+            <link rel="modulepreload" href=loader nonce=nonce.clone() />
             <link rel="preload" href=module r#as="fetch" r#type="application/wasm" crossorigin="anonymous" />
             <script type="module" nonce=nonce>
                 {start}

@@ -14,6 +14,9 @@ const POLL_MS = 100;
 /** What a refused request writes into the console of whoever made it. */
 const REFUSAL = /^Failed to load resource: the server responded with a status of 4\d\d/;
 
+/** What the head of a page names for a script that does not run. */
+const UNUSED = /was preloaded using link preload but not used/;
+
 /** Journeys are made twice: the desk works without WebAssembly, and does the same with it. */
 export const MODES = [
   { mode: "with scripts", scripts: true },
@@ -76,7 +79,7 @@ class Desk {
   async page({ as, scripts = true, refusals = false, ...options } = {}) {
     const opened = await openPage(this.browser, { javaScriptEnabled: scripts, baseURL: this.url, ...options });
     if (as) await opened.context.addCookies([await this.#cookie(as)]);
-    this.#opened.push({ ...opened, refusals });
+    this.#opened.push({ ...opened, refusals, scripts });
     const { page } = opened;
     return Object.assign(page, {
       /** Opens a page of the desk, and waits until it is alive. */
@@ -109,8 +112,8 @@ class Desk {
   /** Ends the pages of a test, and fails when one of them complained. */
   async endPages() {
     const opened = this.#opened.splice(0);
-    const problems = opened.flatMap(({ problems, refusals }) =>
-      problems.filter((problem) => !(refusals && REFUSAL.test(problem))),
+    const problems = opened.flatMap(({ problems, refusals, scripts }) =>
+      problems.filter((problem) => !(refusals && REFUSAL.test(problem)) && (scripts || !UNUSED.test(problem))),
     );
     await Promise.all(opened.map(({ context }) => context.close()));
     assert.deepEqual(problems, [], "what the console says");

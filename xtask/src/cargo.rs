@@ -40,6 +40,9 @@ impl Workspace {
             TARGET,
             "--profile",
             profile,
+            // What the splitter needs to tell which code each part reaches.
+            "--",
+            "-Clink-args=--emit-relocs",
         ])?;
         Ok(self.target.join(TARGET).join(folder).join("app.wasm"))
     }
@@ -56,7 +59,8 @@ impl Workspace {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args(arguments).arg("--locked").current_dir(&self.root);
+        let (task, rest) = arguments.split_at(arguments.len().min(1));
+        command.args(task).arg("--locked").args(rest).current_dir(&self.root);
         command
     }
 }

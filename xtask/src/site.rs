@@ -10,7 +10,11 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 
-use crate::{browser, cargo::Workspace, compression, say, style};
+use crate::{
+    browser::{self, Half},
+    cargo::Workspace,
+    compression, say, style,
+};
 
 /// Where the site is built, below the root of the workspace. The server's `site.rs` embeds this folder.
 const FOLDER: &str = "target/site";
@@ -20,8 +24,9 @@ const MANIFEST: &str = "manifest.json";
 const STAMP: &str = "stamp";
 /// How much of a hash stands in a file name: 64 bits, since nobody chooses our files to collide.
 const HASH_DIGITS: usize = 16;
-/// What the first page may load of script and WebAssembly, compressed. The aim is 350 KiB; this holds what is reached.
-const BUDGET_BYTES: usize = 440 * 1024;
+/// What any page may load of script and WebAssembly when it is the first, compressed. The aim is 350 KiB; the heaviest page, that of
+/// an operation, may need this much.
+const BUDGET_BYTES: usize = 400 * 1024;
 
 /// How the WebAssembly is compiled.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,10 +76,10 @@ pub(crate) fn build(workspace: &Workspace, profile: Profile) -> Result<Stamp> {
     if profile == Profile::Small {
         ensure!(
             weight <= BUDGET_BYTES,
-            "script and WebAssembly weigh {weight} bytes compressed; the budget is {BUDGET_BYTES}"
+            "script and WebAssembly of a first page weigh {weight} bytes compressed; the budget is {BUDGET_BYTES}"
         );
     }
-    site.add_folder(half);
+    site.add_folder(half.files());
     site.write(&folder, &stamp)?;
     Ok(stamp)
 }
@@ -137,15 +142,24 @@ impl Site {
     }
 }
 
-/// Says what the browser's half weighs and returns the compressed bytes.
-fn weigh(half: &BTreeMap<String, Vec<u8>>) -> Result<usize> {
-    let mut weight = 0;
-    for (name, content) in half {
+/// Says what the browser's half weighs and returns the compressed bytes of the heaviest first page: what is always loaded, and
+/// the part of the page.
+fn weigh(half: &Half) -> Result<usize> {
+    let mut always = 0;
+    for (name, content) in &half.main {
         let compressed = compression::brotli(content)?.len();
         say(&format!("{name}: {} bytes, {compressed} with brotli", content.len()));
-        weight += compressed;
+        always += compressed;
     }
-    Ok(weight)
+    say(&format!("Every page loads {always} bytes with brotli, and its part:"));
+    let mut heaviest = always;
+    for (name, content) in &half.parts {
+        let compressed = compression::brotli(content)?.len();
+        let first = always + compressed;
+        say(&format!("{name}: {} bytes, {compressed} with brotli; {first} where it is the first page", content.len()));
+        heaviest = heaviest.max(first);
+    }
+    Ok(heaviest)
 }
 
 /// The hash over named parts; a length before each keeps their borders.
