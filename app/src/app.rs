@@ -31,6 +31,7 @@ pub fn App() -> impl IntoView {
                     <Route path=(StaticSegment("operations"), ParamSegment("id")) view=pages::operation() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("compare")) view=pages::compare() ssr=SsrMode::Async />
                     <Route path=StaticSegment("unknown") view=pages::unknown() ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("runs"), ParamSegment("id")) view=pages::run() ssr=SsrMode::Async />
                     <Route path=StaticSegment("settings") view=pages::settings() ssr=SsrMode::Async />
                 </ParentRoute>
             </Routes>

@@ -1,5 +1,6 @@
 //! What pages are made of. Each has its style beside its name in `style/`.
 
+pub(crate) mod act_on_all;
 pub(crate) mod age;
 pub(crate) mod awaited;
 pub(crate) mod badge;
@@ -26,4 +27,5 @@ pub(crate) mod search;
 pub(crate) mod theme;
 pub(crate) mod timeline;
 pub(crate) mod tokens;
+pub(crate) mod views;
 pub(crate) mod workflows;

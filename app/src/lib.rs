@@ -25,6 +25,8 @@ mod wording;
 
 pub use app::App;
 #[cfg(feature = "ssr")]
+pub use functions::list_operations::asked_for;
+#[cfg(feature = "ssr")]
 pub use shell::{SiteFiles, shell};
 
 /// Takes over the page that the server rendered; called by the script in its head.

@@ -9,6 +9,7 @@ pub(crate) mod missing;
 pub(crate) mod operation;
 pub(crate) mod operations;
 pub(crate) mod overview;
+pub(crate) mod run;
 pub(crate) mod settings;
 pub(crate) mod unknown;
 pub(crate) mod welcome;
@@ -72,7 +73,7 @@ macro_rules! parts {
 parts! {
     entrance { login::LoginPage, welcome::WelcomePage }
     overview { overview::OverviewPage }
-    lists { operations::OperationsPage }
+    lists { operations::OperationsPage, run::RunPage }
     operation { operation::OperationPage }
     compare { compare::ComparePage }
     queues { unknown::UnknownPage }

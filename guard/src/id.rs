@@ -124,6 +124,14 @@ id!(
     PersonId
 );
 id!(
+    /// Names a saved view.
+    ViewId
+);
+id!(
+    /// Names a run over what a filter says.
+    RunId
+);
+id!(
     /// Names a proposed change of a workflow's rules.
     RuleProposalId
 );

@@ -17,6 +17,7 @@ pub mod fingerprint;
 pub mod id;
 pub mod json;
 pub mod key;
+pub mod lists;
 pub mod lookup;
 pub mod money;
 pub mod number;

@@ -119,7 +119,7 @@ impl Review {
 /// Who is on it, that a masked field was opened, that a lease lasts longer, and that a look at the destination showed nothing, are none.
 pub fn moves(entry: &Entry) -> bool {
     match entry.kind {
-        EntryKind::Claimed | EntryKind::ClaimReleased | EntryKind::Extended => false,
+        EntryKind::Claimed | EntryKind::ClaimReleased | EntryKind::Extended | EntryKind::RunApplied => false,
         EntryKind::LookedUp => {
             let fact = |name: &str| entry.detail.member(name).and_then(Json::as_str).unwrap_or_default();
             let shows_nothing = matches!(fact("finding"), "absent" | "inconclusive");
@@ -141,6 +141,10 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::PersonAdded
         | EntryKind::TokenCreated
         | EntryKind::TokenRevoked
+        | EntryKind::ExportBegun
+        | EntryKind::ExportEnded
+        | EntryKind::RunBegun
+        | EntryKind::RunEnded
         | EntryKind::RulesProposed
         | EntryKind::RulesApproved
         | EntryKind::RulesRejected

@@ -8,6 +8,7 @@ mod begin;
 mod conflict;
 mod desk;
 mod grant;
+mod lists;
 mod recovery;
 mod report;
 mod review;
@@ -20,6 +21,7 @@ pub use administration::{Applied, Change as AppliedChange, Definitions};
 pub use begin::{BeginRequest, LABEL_CHARACTERS_MAX};
 pub use conflict::{REVISIONS_LISTED_MAX, Version, Versions};
 pub use desk::{History, Settled};
+pub use lists::Exported;
 pub use recovery::{Outlook, Proof, Sought};
 pub use report::Report;
 

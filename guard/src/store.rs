@@ -2,6 +2,7 @@
 //! apart on rules. Every write has been made durable when its method returns.
 
 mod conflict;
+mod lists;
 mod review;
 mod rules;
 
@@ -32,6 +33,7 @@ use crate::trail::{ChainHash, Entry};
 use crate::workflow::Workflow;
 
 pub use conflict::Conflicts;
+pub use lists::Lists;
 pub use review::Reviews;
 pub use rules::Rules;
 
@@ -123,7 +125,7 @@ pub struct Delivery {
 
 /// Operations and what belongs to them.
 #[async_trait]
-pub trait Store: Conflicts + Rules + Reviews + Send + Sync {
+pub trait Store: Conflicts + Lists + Rules + Reviews + Send + Sync {
     /// The operation with this id.
     async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
 
@@ -266,6 +268,8 @@ impl Catalogue {
 /// What the administration does; each act is one trail entry of its chain.
 #[derive(Clone, Debug)]
 pub enum Act {
+    /// Nothing is configured: its entry tells what somebody did.
+    Note,
     /// Stores a workflow's new definition (a new version), or takes it out.
     PutWorkflow(Box<VersionedWorkflow>),
     /// Stores a proposed change of rules as it stands now.

@@ -55,6 +55,16 @@ pub enum EntryKind {
     TokenCreated,
     /// Administration: a token was revoked.
     TokenRevoked,
+    /// Administration: somebody began to take a list out as a file.
+    ExportBegun,
+    /// Administration: how many rows of a list went out, and whether that was all.
+    ExportEnded,
+    /// Administration: somebody began to act on everything that a filter said.
+    RunBegun,
+    /// A run over many operations acted on this one.
+    RunApplied,
+    /// Administration: a run had a result for each of its operations.
+    RunEnded,
     /// Administration: a change of a workflow's rules was proposed.
     RulesProposed,
     /// Administration: a proposed change of rules was approved; the workflow's next version follows.
@@ -73,7 +83,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 31] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -93,6 +103,11 @@ impl EntryKind {
         Self::PersonAdded,
         Self::TokenCreated,
         Self::TokenRevoked,
+        Self::ExportBegun,
+        Self::ExportEnded,
+        Self::RunBegun,
+        Self::RunApplied,
+        Self::RunEnded,
         Self::RulesProposed,
         Self::RulesApproved,
         Self::RulesRejected,
@@ -124,6 +139,11 @@ impl EntryKind {
             Self::PersonAdded => "person_added",
             Self::TokenCreated => "token_created",
             Self::TokenRevoked => "token_revoked",
+            Self::ExportBegun => "export_begun",
+            Self::ExportEnded => "export_ended",
+            Self::RunBegun => "run_begun",
+            Self::RunApplied => "run_applied",
+            Self::RunEnded => "run_ended",
             Self::RulesProposed => "rules_proposed",
             Self::RulesApproved => "rules_approved",
             Self::RulesRejected => "rules_rejected",

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use guard::clock::Entropy as _;
 use guard::refusal::Refusal;
 use guard::service::Guard;
 use tokio::time::MissedTickBehavior;
@@ -10,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::recovery::Recovery;
+use crate::runs::RUNS_MILLISECONDS;
 use crate::session::Gate;
 use crate::state::Server;
 use crate::store::Database;
@@ -37,6 +39,9 @@ pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     repeat("refresh", Duration::from_millis(REFRESH_MILLISECONDS), step(move || refresh(guard.clone())));
     let database = server.database.clone();
     repeat("seal", Duration::from_secs(SEAL_EVERY_SECONDS), step(move || seal(database.clone())));
+    // A name of this process among those that work on the same database.
+    let (guard, by) = (server.guard.clone(), format!("{:x}", u128::from_be_bytes(crate::clock::OsEntropy.bytes())));
+    repeat("runs", Duration::from_millis(RUNS_MILLISECONDS), step(move || work_runs(guard.clone(), by.clone())));
     let gate = gate.clone();
     repeat("sessions", Duration::from_secs(SESSIONS_SECONDS), step(move || end_sessions(gate.clone())));
     tasks.spawn(Recovery::of(server).run(server.draining.clone()));
@@ -105,6 +110,10 @@ async fn sweep(guard: Guard) -> Result<(), Refusal> {
         tracing::info!(leases = total, "ended leases that were over");
     }
     Ok(())
+}
+
+async fn work_runs(guard: Guard, by: String) -> Result<(), Refusal> {
+    crate::runs::step(&guard, &by).await
 }
 
 async fn refresh(guard: Guard) -> Result<(), Refusal> {

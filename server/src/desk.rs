@@ -2,18 +2,23 @@
 
 use app::{App, shell};
 use axum::{
-    Router,
+    Extension, Router,
     extract::Request,
     http::{
         HeaderValue, Uri,
         header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY},
     },
     middleware::map_request,
+    routing::get,
 };
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list, render_app_async_with_context};
 
-use crate::{session::provide_visit, site};
+use crate::{
+    export::{self, Exports},
+    session::provide_visit,
+    site,
+};
 
 /// The desk's pages, rendered on the server.
 pub fn routes() -> Router {
@@ -27,6 +32,8 @@ pub fn routes() -> Router {
 
     Router::new()
         .leptos_routes_with_context(&options, generate_route_list(App), prepare, document.clone())
+        .route("/export/{list}", get(export::export))
+        .layer(Extension(Exports::default()))
         // Where there is no page, the desk says so.
         .fallback(render_app_async_with_context(prepare, document))
         .with_state(options)

@@ -4,6 +4,8 @@
 
 #[path = "session/access.rs"]
 mod access;
+#[path = "session/lists.rs"]
+mod lists;
 #[path = "session/lookup.rs"]
 mod lookup;
 #[path = "session/recovery.rs"]

@@ -13,6 +13,8 @@ mod deliveries;
 mod faults;
 #[path = "store/insertion.rs"]
 mod insertion;
+#[path = "store/lists.rs"]
+mod lists;
 #[path = "store/pages.rs"]
 mod pages;
 #[path = "store/recovery.rs"]

@@ -109,6 +109,10 @@ fn of_entry(entry: &Entry) -> Happening {
             )
         }
         EntryKind::LookedUp => of_lookup(entry),
+        EntryKind::RunApplied => {
+            let what = if fact("action").as_deref() == Some("claim") { "Claimed" } else { "Looked for at once" };
+            (format!("{what}, in a run over many operations{because}"), "quiet")
+        }
         EntryKind::ConflictOpened => {
             let total = fact("changes_total").and_then(|total| total.parse().ok()).unwrap_or(0);
             let changes = wording::counted(total, "change", "changes");
@@ -135,6 +139,10 @@ fn of_entry(entry: &Entry) -> Happening {
         | EntryKind::PersonAdded
         | EntryKind::TokenCreated
         | EntryKind::TokenRevoked
+        | EntryKind::ExportBegun
+        | EntryKind::ExportEnded
+        | EntryKind::RunBegun
+        | EntryKind::RunEnded
         | EntryKind::RulesProposed
         | EntryKind::RulesApproved
         | EntryKind::RulesRejected

@@ -71,6 +71,11 @@ impl Search {
         }
     }
 
+    /// What stands in an address behind the `?`, without the place of a page; empty where nothing is asked for.
+    pub(crate) fn query(&self) -> String {
+        self.written("")
+    }
+
     fn written(&self, cursor: &str) -> String {
         let texts = [
             ("q", self.q.as_str()),
@@ -125,6 +130,8 @@ pub(crate) struct OperationList {
     pub as_of: Timestamp,
     /// The rows.
     pub page: Page<OperationView>,
+    /// Why the one who looks may not act on many operations; none where that is allowed.
+    pub why_not_act: Option<String>,
 }
 
 /// Reads one page of the table.
@@ -137,7 +144,8 @@ pub(crate) async fn list_operations(search: Search) -> Result<OperationList, Fai
     let request = PageRequest { cursor: parse::cursor(&search), limit: PAGE_ROWS_DEFAULT };
     let order = parse::order(&search)?;
     let page = guard.operations(&person.reach, &parse::filter(&search)?, order, &request).await?;
-    Ok(OperationList { as_of: guard.now(), page: page.map(|operation| guard.view(&operation)) })
+    let why_not_act = crate::wording::why_not_resolve(person.role);
+    Ok(OperationList { as_of: guard.now(), page: page.map(|operation| guard.view(&operation)), why_not_act })
 }
 
 /// A moment in UTC as an address or a form's field writes it: `2026-03-01`, `2026-03-01T14:00`, or RFC 3339.
@@ -156,6 +164,19 @@ pub(crate) fn field_moment(text: &str) -> String {
     let is_whole_minute = moment.second() == 0 && moment.timestamp_subsec_millis() == 0;
     let format = if is_whole_minute { "%Y-%m-%dT%H:%M" } else { "%Y-%m-%dT%H:%M:%S%.3f" };
     moment.format(format).to_string()
+}
+
+/// What the query of an address of the table asks for, as [`list_operations`] reads it.
+///
+/// # Errors
+/// A value that cannot be taken, with its name.
+#[cfg(feature = "ssr")]
+pub fn asked_for(query: &str) -> Result<(guard::queue::Filter, guard::queue::Order), guard::refusal::Refusal> {
+    let pairs: Vec<(String, String)> = serde_urlencoded::from_str(query).unwrap_or_default();
+    let find = |name: &str| pairs.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone());
+    let states = pairs.iter().filter(|(name, _)| name == "state").map(|(_, state)| state.clone()).collect();
+    let search = Search::read(|name| find(name).unwrap_or_default(), states);
+    Ok((parse::filter(&search)?, parse::order(&search)?))
 }
 
 #[cfg(feature = "ssr")]

@@ -1,11 +1,12 @@
 //! `/operations`: the table. Its address is its whole state.
 
-use guard::{queue::PAGE_ROWS_DEFAULT, view::OperationView};
+use guard::{lists::ListPage, queue::PAGE_ROWS_DEFAULT, view::OperationView};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
 use crate::{
     components::{
+        act_on_all::ActOnAll,
         age::Moment,
         awaited::{Body, Part},
         badge::Badge,
@@ -16,6 +17,7 @@ use crate::{
         money::Amount,
         plain::Plain,
         search::SearchForm,
+        views::ViewBar,
     },
     functions::{
         list_operations::{OperationList, Search, list_operations},
@@ -78,6 +80,7 @@ pub(crate) fn OperationsPage() -> impl IntoView {
             <Heading title="Operations">"Operations"</Heading>
             <Part part=as_of />
         </div>
+        <ViewBar page=ListPage::Operations query=Signal::derive(move || search.with(Search::query)) />
         <Part part=form />
         <Body body=table />
     }
@@ -86,7 +89,7 @@ pub(crate) fn OperationsPage() -> impl IntoView {
 
 #[component]
 fn Shown(list: OperationList, search: Search) -> impl IntoView {
-    let OperationList { page, .. } = list;
+    let OperationList { page, why_not_act, .. } = list;
     let is_later = !search.cursor.is_empty();
     // A page that is short and has a next one was left where its bound was reached.
     let is_cut = page.next.is_some() && page.rows.len() < PAGE_ROWS_DEFAULT as usize;
@@ -184,6 +187,7 @@ fn Shown(list: OperationList, search: Search) -> impl IntoView {
             {first.map(|address| view! { <a class="button is-quiet" href=address>{first_word}</a> })}
             {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>{next_word}</a> })}
         </nav>
+        {search.limits().then(|| view! { <ActOnAll page=ListPage::Operations query=search.query() why_not=why_not_act /> })}
     }
     .into_any()
 }

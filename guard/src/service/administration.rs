@@ -322,7 +322,7 @@ impl Guard {
         (acts, applied)
     }
 
-    async fn administer_one(
+    pub(super) async fn administer_one(
         &self,
         actor: &Actor,
         act: Act,

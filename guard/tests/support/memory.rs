@@ -1,6 +1,7 @@
 //! The documented contracts of `Store` and `Registry`, kept in memory, with faults on demand.
 
 mod conflict;
+mod lists;
 mod review;
 mod rules;
 
@@ -85,6 +86,7 @@ struct Tables {
     recoveries: BTreeMap<OperationId, Recovery>,
     reviews: BTreeMap<OperationId, Review>,
     accesses: BTreeMap<String, Access>,
+    lists: lists::ListTables,
     rules: rules::RuleTables,
 }
 
@@ -281,7 +283,7 @@ impl Tables {
                 self.catalogue.volatile.insert((name.clone(), put.version), put.workflow.volatile.clone().into());
                 self.catalogue.workflows.insert(name, Arc::new((**put).clone()));
             }
-            Act::PutRuleProposal(_) => {}
+            Act::PutRuleProposal(_) | Act::Note => {}
             Act::PutDestination(destination) => {
                 self.catalogue.destinations.insert(destination.name.clone(), (**destination).clone());
             }

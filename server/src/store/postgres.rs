@@ -12,6 +12,7 @@ mod delivery;
 mod fault;
 mod ledger;
 mod list;
+mod lists;
 mod lookup;
 mod news;
 mod page;

@@ -4,6 +4,7 @@
 
 mod administration;
 mod history;
+mod lists;
 mod operation;
 mod recovery;
 mod review;
@@ -12,6 +13,7 @@ mod sqlite;
 
 pub use administration::{DestinationRow, PersonRow, TokenRow, WorkflowRow};
 pub use history::{ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, SealRow};
+pub use lists::{RunItemRow, RunRow, ViewRow};
 pub use operation::OperationRow;
 pub use recovery::{AccessRow, RecoveryRow};
 pub use review::ReviewRow;

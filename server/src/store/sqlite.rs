@@ -6,6 +6,7 @@ mod connection;
 mod fault;
 mod ledger;
 mod list;
+mod lists;
 mod page;
 mod queue;
 mod readers;

@@ -211,6 +211,11 @@ impl Told {
             | EntryKind::PersonAdded
             | EntryKind::TokenCreated
             | EntryKind::TokenRevoked
+            | EntryKind::ExportBegun
+            | EntryKind::ExportEnded
+            | EntryKind::RunBegun
+            | EntryKind::RunApplied
+            | EntryKind::RunEnded
             | EntryKind::RulesProposed
             | EntryKind::RulesApproved
             | EntryKind::RulesRejected

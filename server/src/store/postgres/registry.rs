@@ -81,6 +81,7 @@ pub(super) async fn administer(
 /// Does one act; false where somebody was first.
 async fn perform(connection: &mut PgConnection, act: &Act, entry: &Entry) -> Result<bool, sqlx::Error> {
     let done = match act {
+        Act::Note => return Ok(true),
         Act::PutWorkflow(workflow) => {
             let WorkflowRow { name, version, definition, is_retired } = WorkflowRow::from(workflow.as_ref());
             // A workflow that is taken out keeps its version.

@@ -28,23 +28,23 @@ impl FromSql for Id {
 }
 
 /// Takes the columns of a row one after the other.
-struct Columns<'row, 'statement> {
+pub(super) struct Columns<'row, 'statement> {
     row: &'row Row<'statement>,
     next: usize,
 }
 
 impl<'row, 'statement> Columns<'row, 'statement> {
-    fn of(row: &'row Row<'statement>) -> Self {
+    pub(super) fn of(row: &'row Row<'statement>) -> Self {
         Self { row, next: 0 }
     }
 
-    fn take<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+    pub(super) fn take<T: FromSql>(&mut self) -> rusqlite::Result<T> {
         let place = self.next;
         self.next += 1;
         self.row.get(place)
     }
 
-    fn id(&mut self) -> rusqlite::Result<Uuid> {
+    pub(super) fn id(&mut self) -> rusqlite::Result<Uuid> {
         self.take::<Id>().map(|id| id.0)
     }
 

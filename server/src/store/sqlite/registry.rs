@@ -119,6 +119,7 @@ impl Work for Administer {
 /// Does one act; false when its name is taken.
 fn do_act(transaction: &Connection, act: &Act, entry: &Entry) -> Result<bool, StoreFault> {
     match act {
+        Act::Note => Ok(true),
         Act::PutWorkflow(versioned) => {
             let WorkflowRow { name, version, definition, is_retired } = WorkflowRow::from(&**versioned);
             execute(
