@@ -53,6 +53,7 @@ impl Failure {
                 | Refusal::OutcomeDisagrees { .. }
                 | Refusal::Impossible { .. }
                 | Refusal::Stale { .. }
+                | Refusal::Unconfirmed { .. }
                 | Refusal::Taken { .. }
                 | Refusal::Rules(_) => StatusCode::CONFLICT,
                 Refusal::Store(fault) => match fault {

@@ -13,6 +13,8 @@ mod components;
 #[cfg(feature = "ssr")]
 pub mod context;
 mod encoding;
+#[cfg(feature = "ssr")]
+pub mod evidence;
 pub mod failure;
 mod functions;
 mod notice;

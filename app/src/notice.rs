@@ -6,6 +6,7 @@ use guard::{
     id::{OperationId, TokenId},
     lookup::Trial,
     person::{Person, Role},
+    review::Deferral,
     service::Settled,
     token::Token,
 };
@@ -32,6 +33,12 @@ pub(crate) struct Draft {
     /// Where others can see it.
     #[serde(default)]
     pub link: String,
+    /// What the destination was shown to hold, where that is decided against.
+    #[serde(default)]
+    pub acknowledged: String,
+    /// Until when it is kept waiting, in UTC.
+    #[serde(default)]
+    pub until: String,
     /// The page that the person came from.
     #[serde(default)]
     pub origin: Origin,
@@ -45,6 +52,12 @@ pub(crate) enum Verdict {
     Confirmed,
     /// The destination does not hold it.
     NotApplied,
+    /// Nothing yet: it waits until a moment.
+    KeepWaiting,
+    /// A second person confirms what was proposed.
+    ConfirmProposal,
+    /// A second person rejects what was proposed, or the first one takes it back.
+    RejectProposal,
 }
 
 /// The page that a decision was made on.
@@ -64,6 +77,9 @@ impl Verdict {
         match self {
             Self::Confirmed => "confirmed",
             Self::NotApplied => "not_applied",
+            Self::KeepWaiting => "keep_waiting",
+            Self::ConfirmProposal => "confirm_proposal",
+            Self::RejectProposal => "reject_proposal",
         }
     }
 }
@@ -83,6 +99,10 @@ impl Origin {
 pub(crate) struct Decided {
     /// From what to what.
     pub settled: Settled,
+    /// What was decided.
+    pub verdict: Verdict,
+    /// Until when it is kept waiting.
+    pub deferral: Option<Deferral>,
     /// Who decided.
     pub by: String,
 }
@@ -94,6 +114,31 @@ pub(crate) enum DecisionNotice {
     Done(Box<Decided>),
     /// Nothing was changed.
     Refused(Box<Draft>, Failure),
+}
+
+/// What became of evidence that somebody added.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum EvidenceNotice {
+    /// It is kept.
+    Added,
+    /// Nothing was kept; what was written is not lost. A file has to be chosen again.
+    Refused {
+        /// What was written.
+        note: String,
+        /// Where others can see it.
+        link: String,
+        /// Why.
+        failure: Failure,
+    },
+}
+
+/// What became of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum ClaimNotice {
+    /// Somebody is on it, or no longer is.
+    Done,
+    /// Nothing was changed.
+    Refused(OperationId, Failure),
 }
 
 /// What became of the wish that an operation is looked for now.

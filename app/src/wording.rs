@@ -1,5 +1,7 @@
 //! The plain words of the desk: states, decisions, people, moments, money. Everything that is said twice is said here.
 
+pub(crate) mod review;
+
 use chrono::TimeDelta;
 use guard::{
     actor::Actor,
@@ -178,24 +180,6 @@ pub(crate) const fn finding_word(finding: &Finding) -> &'static str {
         Finding::VoidOnly { .. } => "Only void.",
         Finding::Absent => "Nothing.",
         Finding::Inconclusive { .. } => "Inconclusive.",
-    }
-}
-
-/// What a look at a destination found, in a sentence.
-pub(crate) fn finding_sentence(finding: &Finding) -> String {
-    match finding {
-        Finding::Found { destination_reference } => format!("One live record carries it: {destination_reference}."),
-        Finding::Differs { destination_reference, .. } => {
-            format!("{destination_reference} carries it, and its key fields disagree.")
-        }
-        Finding::Several { destination_references } => {
-            format!("More than one live record carries it: {}.", destination_references.join(", "))
-        }
-        Finding::VoidOnly { destination_references } => {
-            format!("Only void records carry it: {}.", destination_references.join(", "))
-        }
-        Finding::Absent => "Everything was read, and no record carries it.".to_owned(),
-        Finding::Inconclusive { reason, .. } => format!("Nothing follows from it: {reason}."),
     }
 }
 

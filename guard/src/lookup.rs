@@ -100,6 +100,26 @@ impl Finding {
     }
 }
 
+impl Finding {
+    /// What was found, in a sentence for people.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Found { destination_reference } => format!("One live record carries it: {destination_reference}."),
+            Self::Differs { destination_reference, .. } => {
+                format!("{destination_reference} carries it, and its key fields disagree.")
+            }
+            Self::Several { destination_references } => {
+                format!("More than one live record carries it: {}.", destination_references.join(", "))
+            }
+            Self::VoidOnly { destination_references } => {
+                format!("Only void records carry it: {}.", destination_references.join(", "))
+            }
+            Self::Absent => "Everything was read, and no record carries it.".to_owned(),
+            Self::Inconclusive { reason, .. } => format!("Nothing follows from it: {reason}."),
+        }
+    }
+}
+
 /// What kind of answer it is from which nothing follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]

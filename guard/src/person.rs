@@ -68,6 +68,14 @@ impl Role {
         self.may_approve()
     }
 
+    /// Whether the role adds evidence; what it means is for those who decide.
+    pub const fn may_add_evidence(self) -> bool {
+        match self {
+            Self::Operator | Self::Finance | Self::Admin => true,
+            Self::Viewer => false,
+        }
+    }
+
     /// Whether the role manages people and tokens.
     pub const fn may_administer(self) -> bool {
         match self {

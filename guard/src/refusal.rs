@@ -69,6 +69,12 @@ pub enum Refusal {
         /// When.
         at: Timestamp,
     },
+    /// The destination does not show what is to be confirmed; whoever knows better confirms it once more.
+    #[error("the destination does not show it: {shown} Confirm once more to decide against that")]
+    Unconfirmed {
+        /// What it shows, in a sentence.
+        shown: String,
+    },
     /// The name is taken.
     #[error("the {what} {name:?} exists already")]
     Taken {

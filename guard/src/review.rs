@@ -6,6 +6,7 @@ use crate::event::Resolution;
 use crate::fingerprint::Fingerprint;
 use crate::id::OperationId;
 use crate::json::Json;
+use crate::lookup::{Finding, Looked};
 use crate::trail::{Entry, EntryKind};
 
 /// A claim ends by itself after this many minutes.
@@ -76,6 +77,46 @@ pub struct Proposal {
     pub fingerprint: Fingerprint,
 }
 
+/// A person's decision as it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// The version that the page showed.
+    pub seen_version: u64,
+    /// What is decided.
+    pub resolution: Resolution,
+    /// Why.
+    pub reason: String,
+    /// A web address of evidence.
+    pub link: Option<String>,
+    /// What the destination showed when it was asked for this decision; needed to confirm where it can be asked.
+    pub look: Option<Look>,
+}
+
+/// A look at the destination that was made for a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// When it was begun.
+    pub asked_at: Timestamp,
+    /// What it showed.
+    pub looked: Looked,
+    /// What the person was shown before and decides against, as [`Finding::sentence`] said it.
+    pub acknowledged: Option<String>,
+}
+
+impl Look {
+    /// Whether it shows exactly the record that is to be confirmed.
+    pub fn shows(&self, reference: &str) -> bool {
+        match &self.looked.finding {
+            Finding::Found { destination_reference } => destination_reference == reference,
+            Finding::Differs { .. }
+            | Finding::Several { .. }
+            | Finding::VoidOnly { .. }
+            | Finding::Absent
+            | Finding::Inconclusive { .. } => false,
+        }
+    }
+}
+
 /// What a change of an operation makes of its review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ReviewChange {
@@ -133,6 +174,10 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::Reported
         | EntryKind::ReportKept
         | EntryKind::ConflictOpened
+        | EntryKind::EvidenceAdded
+        | EntryKind::KeptWaiting
+        | EntryKind::ResolutionProposed
+        | EntryKind::ResolutionRejected
         | EntryKind::Resolved
         | EntryKind::WorkflowApplied
         | EntryKind::WorkflowRemoved

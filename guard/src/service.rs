@@ -20,10 +20,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub use administration::{Applied, Change as AppliedChange, Definitions};
 pub use begin::{BeginRequest, LABEL_CHARACTERS_MAX};
 pub use conflict::{REVISIONS_LISTED_MAX, Version, Versions};
-pub use desk::{History, Settled};
+pub use desk::History;
 pub use lists::Exported;
 pub use recovery::{Outlook, Proof, Sought};
 pub use report::Report;
+pub use review::{NewEvidence, Settled, Standing};
 
 use crate::actor::Actor;
 use crate::clock::{Clock, Entropy, Timestamp};
@@ -250,6 +251,7 @@ impl Transition {
             entry,
             conflict: None,
             evidence: None,
+            file: None,
             response: None,
             supersedes: None,
             recovery: RecoveryChange::Keep,

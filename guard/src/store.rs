@@ -70,6 +70,8 @@ pub struct Replacement {
     pub conflict: Option<(Conflict, String)>,
     /// Evidence that is added.
     pub evidence: Option<Evidence>,
+    /// The bytes of the file that the evidence is.
+    pub file: Option<Arc<[u8]>>,
     /// The destination's response that is kept (compact JSON).
     pub response: Option<String>,
     /// The revision that this operation, now confirmed, supersedes.

@@ -39,6 +39,14 @@ pub enum EntryKind {
     Claimed,
     /// A person no longer is.
     ClaimReleased,
+    /// A person added evidence.
+    EvidenceAdded,
+    /// A person decided to wait.
+    KeptWaiting,
+    /// A person decided an uncertain outcome, and a second one has to confirm it.
+    ResolutionProposed,
+    /// A second person rejected that, or the first one took it back.
+    ResolutionRejected,
     /// A person decided an uncertain outcome.
     Resolved,
     /// Administration: a workflow was made or changed.
@@ -83,7 +91,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 35] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -95,6 +103,10 @@ impl EntryKind {
         Self::ConflictOpened,
         Self::Claimed,
         Self::ClaimReleased,
+        Self::EvidenceAdded,
+        Self::KeptWaiting,
+        Self::ResolutionProposed,
+        Self::ResolutionRejected,
         Self::Resolved,
         Self::WorkflowApplied,
         Self::WorkflowRemoved,
@@ -131,6 +143,10 @@ impl EntryKind {
             Self::ConflictOpened => "conflict_opened",
             Self::Claimed => "claimed",
             Self::ClaimReleased => "claim_released",
+            Self::EvidenceAdded => "evidence_added",
+            Self::KeptWaiting => "kept_waiting",
+            Self::ResolutionProposed => "resolution_proposed",
+            Self::ResolutionRejected => "resolution_rejected",
             Self::Resolved => "resolved",
             Self::WorkflowApplied => "workflow_applied",
             Self::WorkflowRemoved => "workflow_removed",

@@ -87,6 +87,9 @@ pub struct Workflow {
     /// What may be amended, and how.
     #[serde(default)]
     pub amendment: AmendmentRules,
+    /// How people settle what is uncertain.
+    #[serde(default, skip_serializing_if = "ReviewRules::is_empty")]
+    pub review: ReviewRules,
 }
 
 /// What the operations of a workflow make.
@@ -275,6 +278,57 @@ impl AmendmentRules {
     }
 }
 
+/// How people settle what is uncertain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewRules {
+    /// Over this amount a decision needs a second person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_person_over: Option<String>,
+    /// After this many minutes an uncertain operation is shown as ageing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warn_after_minutes: Option<u32>,
+    /// After this many minutes it is shown as late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_after_minutes: Option<u32>,
+}
+
+impl ReviewRules {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Checks what the shape alone cannot say.
+    fn validate(&self, has_amount: bool) -> Result<(), DefinitionFault> {
+        let fault = |key, message: &str| Err(DefinitionFault::new(key, message));
+        if let Some(over) = &self.second_person_over {
+            if over.parse::<rust_decimal::Decimal>().map_or(true, |over| over.is_sign_negative()) {
+                return fault("review.second_person_over", "is no amount; write it as text, for example \"10000.00\"");
+            }
+            if !has_amount {
+                return fault("review.second_person_over", "needs amount and currency, to know what is at stake");
+            }
+        }
+        if self.warn_after_minutes == Some(0) || self.late_after_minutes == Some(0) {
+            return fault("review.warn_after_minutes", "is 0, or late_after_minutes is; leave it out for no limit");
+        }
+        if let (Some(warn), Some(late)) = (self.warn_after_minutes, self.late_after_minutes)
+            && warn > late
+        {
+            return fault("review.warn_after_minutes", "is over late_after_minutes; what ages is late after that");
+        }
+        Ok(())
+    }
+
+    /// Whether a decision about this money needs a second person. What cannot be read may be any amount.
+    pub fn needs_second_person(&self, money: Option<&crate::money::Money>) -> bool {
+        let Some(over) = self.second_person_over.as_deref() else { return false };
+        let over = over.parse::<rust_decimal::Decimal>().unwrap_or_default();
+        money.is_none_or(|money| money.amount.abs() > over)
+    }
+}
+
 fn actions_default() -> Vec<KeyPart> {
     KeyPart::new(ACTION_DEFAULT).into_iter().collect()
 }
@@ -325,6 +379,7 @@ impl Workflow {
             key: KeyPlaces::default(),
             retention: Retention::default(),
             amendment: AmendmentRules::default(),
+            review: ReviewRules::default(),
         }
     }
 
@@ -397,7 +452,8 @@ impl Workflow {
                 "is 0; bodies are kept at least one day, or for ever where it is left out",
             );
         }
-        self.amendment.validate()
+        self.amendment.validate()?;
+        self.review.validate(self.amount.is_some())
     }
 
     /// The name for people.

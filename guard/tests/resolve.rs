@@ -10,10 +10,11 @@ use guard::id::OperationId;
 use guard::person::Role;
 use guard::queue::{Cursor, Filter, Order, PAGE_ROWS_MAX, PageRequest};
 use guard::refusal::{Refusal, StoreFault};
+use guard::review::Ruling;
 use guard::state::{State, StateName};
 use guard::summary::Counted;
 use guard::token::Reach;
-use world::{Fault, Worker, World, assert_chain, not_applied, start};
+use world::{Fault, Worker, World, assert_chain, not_applied, ruling, start};
 
 /// An operation whose worker was never heard of again.
 async fn uncertain(world: &World, worker: &Worker, document: &str) -> OperationId {
@@ -123,7 +124,10 @@ async fn reasons_and_links_have_limits() {
     let version = world.operation(id).await.version;
     let before = world.memory.snapshot();
     let decide = async |resolution: Resolution, reason: &str, link: Option<&str>| {
-        world.guard.resolve(&ada.person, id, version, &resolution, reason, link).await.unwrap_err().to_string()
+        let ruling = ruling(&world.guard, version, resolution);
+        let (reason, link) = (reason.to_owned(), link.map(ToOwned::to_owned));
+        let ruling = Ruling { reason, link, ..ruling };
+        world.guard.resolve(&ada.person, id, &ruling).await.unwrap_err().to_string()
     };
     let because = |reason: &str| Resolution::NotApplied { reason: reason.to_owned() };
     let found = |reference: &str| Resolution::Confirmed { destination_reference: reference.to_owned() };
@@ -136,8 +140,7 @@ async fn reasons_and_links_have_limits() {
     insta::assert_snapshot!(decide(not_applied(), "x", Some("javascript:alert(1)")).await, @"link: is no web address; it starts with https:// or http:// and holds no white space");
     insta::assert_snapshot!(decide(not_applied(), "x", Some("https://a b")).await, @"link: is no web address; it starts with https:// or http:// and holds no white space");
     assert_eq!(world.memory.snapshot(), before);
-    let settled = world.guard.resolve(&ada.person, id, version, &not_applied(), "x", Some(" ")).await.unwrap();
-    assert_eq!(settled.operation.state.name(), StateName::Failed, "a blank link is none");
+    insta::assert_snapshot!(decide(not_applied(), "x", Some(" ")).await, @"evidence: is needed: nothing shows yet that it was not applied. Give a link here, add a link or a file to the evidence, or look at the destination");
 }
 
 #[tokio::test]

@@ -5,15 +5,22 @@
 #[path = "support/world.rs"]
 mod world;
 
+use std::sync::Arc;
+
 use chrono::TimeDelta;
+use guard::event::Resolution;
+use guard::evidence::{EVIDENCE_PER_OPERATION_MAX, FILE_BYTES_MAX, FileHash, MediaType};
 use guard::id::{OperationId, PersonId};
 use guard::json::Json;
+use guard::lookup::{AnswerClass, Finding, Looked};
 use guard::person::{Person, Role};
 use guard::refusal::Refusal;
-use guard::review::{CLAIM_MINUTES, CLAIM_RENEWED_BELOW_MINUTES};
+use guard::review::{CLAIM_MINUTES, CLAIM_RENEWED_BELOW_MINUTES, KEEP_WAITING_DAYS_MAX, Look, Ruling};
+use guard::service::NewEvidence;
 use guard::state::StateName;
 use guard::token::Reach;
-use world::{Operator, World, assert_chain, not_applied, start};
+use guard::workflow::{ReviewRules, Workflow};
+use world::{Operator, World, assert_chain, handoff, ledger, not_applied, ruling, start};
 
 /// An operation whose worker was never heard of again.
 async fn uncertain(world: &World, document: &str) -> OperationId {
@@ -119,4 +126,254 @@ async fn a_page_is_stale_only_by_what_a_decision_rests_on() {
     assert_eq!(entry.detail.member("seen_version").map(ToString::to_string), Some(seen.to_string()));
     let refusal = ben.decides_on(id, seen, not_applied()).await.unwrap_err();
     insta::assert_snapshot!(refusal, @"meanwhile it is failed: changed by person:ada@example.test at 2026-03-01T09:01:00.000Z");
+}
+
+fn because(ruling: Ruling, reason: &str) -> Ruling {
+    Ruling { reason: reason.to_owned(), ..ruling }
+}
+
+fn confirmed(reference: &str) -> Resolution {
+    Resolution::Confirmed { destination_reference: reference.to_owned() }
+}
+
+/// A world whose workflow's records can be looked for.
+async fn asked_world() -> World {
+    let world = World::new().await;
+    let workflow = Workflow { destination: Some("ledger".to_owned()), ..handoff() };
+    world.configure(vec![workflow], vec![ledger(Some(30))]).await;
+    world
+}
+
+#[tokio::test]
+async fn evidence_is_kept_with_its_hash_and_decides_nothing() {
+    let world = World::new().await;
+    let fay = somebody(&world, "fay", Role::Finance);
+    let id = uncertain(&world, "order-1").await;
+    let content: Arc<[u8]> = Arc::from(&b"%PDF-1.7 statement"[..]);
+    let new = NewEvidence {
+        note: " the bank shows it ".to_owned(),
+        link: "https://bank.example/1".to_owned(),
+        file: Some(("C:\\bank\\statement.pdf".to_owned(), Arc::clone(&content))),
+    };
+    let evidence = world.guard.add_evidence(&fay.person, id, &new).await.unwrap();
+    assert_eq!((evidence.note.as_str(), world.state(id).await), ("the bank shows it", StateName::Unknown));
+    let file = evidence.file.clone().unwrap();
+    assert_eq!((file.name.as_str(), file.media_type, file.bytes), ("statement.pdf", MediaType::Pdf, 18));
+    assert_eq!(file.sha256, FileHash::of(&content));
+    let (read, bytes) = world.guard.evidence_file(&Reach::EVERYTHING, evidence.id).await.unwrap();
+    assert_eq!((read, bytes), (file.clone(), content.to_vec()));
+    let elsewhere = Reach::over(["globex".to_owned()], []);
+    let refusal = world.guard.evidence_file(&elsewhere, evidence.id).await.unwrap_err();
+    insta::assert_snapshot!(refusal, @"there is no such file");
+    let entry = world.entries(id).pop().unwrap();
+    let hash = entry.detail.member("file").and_then(|file| file.member("sha256")).and_then(Json::as_str);
+    assert_eq!(hash, Some(file.sha256.to_string().as_str()));
+    assert_chain(&world.operation(id).await, &world.entries(id));
+}
+
+#[tokio::test]
+async fn evidence_has_limits_and_needs_a_role() {
+    let world = World::new().await;
+    let ada = somebody(&world, "ada", Role::Operator);
+    let id = uncertain(&world, "order-1").await;
+    for role in Role::ALL {
+        let new = NewEvidence { note: role.as_str().to_owned(), ..NewEvidence::default() };
+        let added = world.guard.add_evidence(&somebody(&world, "x", role).person, id, &new).await;
+        assert_eq!(added.is_ok(), role.may_add_evidence(), "{role:?}");
+    }
+    let before = world.memory.snapshot();
+    let refusal =
+        async |new: NewEvidence| world.guard.add_evidence(&ada.person, id, &new).await.unwrap_err().to_string();
+    let file = |name: &str, content: &[u8]| NewEvidence {
+        file: Some((name.to_owned(), Arc::from(content))),
+        ..NewEvidence::default()
+    };
+    insta::assert_snapshot!(refusal(NewEvidence::default()).await, @"note: is empty, and so are link and file; one of them is needed");
+    insta::assert_snapshot!(refusal(file("page.html", b"<html>")).await, @"file: its name ends in none of: png, jpg, jpeg, webp, pdf, txt, log, csv, json, eml");
+    insta::assert_snapshot!(refusal(file("scan.png", b"<svg>")).await, @r#"file: its name ends in "png", and its content is no image/png"#);
+    insta::assert_snapshot!(refusal(file("a.txt", b"")).await, @"file: is empty");
+    insta::assert_snapshot!(refusal(file("a.txt", &vec![b'x'; FILE_BYTES_MAX + 1])).await, @"file: has over 5 MiB; put it where others can see it, and give the link");
+    assert_eq!(world.memory.snapshot(), before);
+    for _ in 0..10 {
+        let full = file("a.txt", &vec![b'x'; FILE_BYTES_MAX]);
+        world.guard.add_evidence(&ada.person, id, &full).await.unwrap();
+    }
+    insta::assert_snapshot!(refusal(file("a.txt", b"x")).await, @"file: is too much: the files of an operation have up to 50 MiB together");
+    for number in 13..EVIDENCE_PER_OPERATION_MAX {
+        let note = NewEvidence { note: number.to_string(), ..NewEvidence::default() };
+        world.guard.add_evidence(&ada.person, id, &note).await.unwrap();
+    }
+    let note = NewEvidence { note: "one more".to_owned(), ..NewEvidence::default() };
+    insta::assert_snapshot!(refusal(note).await, @"note: is too much: an operation holds 100 pieces of evidence");
+}
+
+#[tokio::test]
+async fn not_applied_needs_more_than_a_word() {
+    let world = asked_world().await;
+    let ada = somebody(&world, "ada", Role::Operator);
+    let id = uncertain(&world, "order-1").await;
+    world.clock.advance(30);
+    let decide = async || {
+        let version = world.operation(id).await.version;
+        let ruling = Ruling { link: None, ..ruling(&world.guard, version, not_applied()) };
+        world.guard.resolve(&ada.person, id, &ruling).await
+    };
+    assert!(matches!(decide().await.unwrap_err(), Refusal::InvalidField { field, .. } if field == "evidence"));
+    let note = NewEvidence { note: "I am sure".to_owned(), ..NewEvidence::default() };
+    world.guard.add_evidence(&ada.person, id, &note).await.unwrap();
+    assert!(decide().await.is_err(), "a note alone is a word");
+    // A lookup that showed nothing to go by is none either; one in vain is.
+    let timeout = Finding::Inconclusive { class: AnswerClass::Timeout, reason: "no answer".to_owned() };
+    world.guard.looked_up(id, world.guard.now(), &looked(timeout)).await.unwrap();
+    assert!(decide().await.is_err());
+    world.guard.looked_up(id, world.guard.now(), &looked(Finding::Absent)).await.unwrap();
+    assert_eq!(decide().await.unwrap().operation.state.name(), StateName::Failed);
+}
+
+fn looked(finding: Finding) -> Looked {
+    Looked {
+        request: "GET /tasks".to_owned(),
+        status: Some(200),
+        pages: 1,
+        took_milliseconds: 12,
+        finding,
+        candidates: Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn what_is_confirmed_is_looked_for_first() {
+    let world = asked_world().await;
+    let ada = somebody(&world, "ada", Role::Operator);
+    let id = uncertain(&world, "order-1").await;
+    let version = world.operation(id).await.version;
+    let confirm = async |look: Option<Look>| {
+        let ruling = Ruling { look, ..ruling(&world.guard, version, confirmed("task-907")) };
+        world.guard.resolve(&ada.person, id, &ruling).await
+    };
+    let look = |finding: Finding, acknowledged: Option<&str>| {
+        let acknowledged = acknowledged.map(ToOwned::to_owned);
+        Some(Look { asked_at: world.guard.now(), looked: looked(finding), acknowledged })
+    };
+    insta::assert_snapshot!(confirm(None).await.unwrap_err(), @"destination_reference: was not looked for at the destination yet");
+    let other = Finding::Found { destination_reference: "task-908".to_owned() };
+    insta::assert_snapshot!(confirm(look(other, None)).await.unwrap_err(), @"the destination does not show it: One live record carries it: task-908. Confirm once more to decide against that");
+    let Err(Refusal::Unconfirmed { shown }) = confirm(look(Finding::Absent, None)).await else { panic!() };
+    // What was acknowledged is not what it shows now.
+    let several = Finding::Several { destination_references: vec!["task-1".to_owned(), "task-2".to_owned()] };
+    assert!(confirm(look(several, Some(&shown))).await.is_err());
+    let settled = confirm(look(Finding::Absent, Some(&shown))).await.unwrap();
+    assert_eq!(settled.operation.state.name(), StateName::Confirmed);
+    let told = world.entries(id).pop().unwrap().detail.member("look").cloned().unwrap();
+    assert_eq!(told.member("finding").and_then(Json::as_str), Some("absent"));
+    assert_eq!(told.member("acknowledged"), Some(&Json::Bool(true)));
+}
+
+#[tokio::test]
+async fn what_is_kept_waiting_comes_back() {
+    let world = World::new().await;
+    let ada = somebody(&world, "ada", Role::Operator);
+    let id = uncertain(&world, "order-1").await;
+    world.guard.claim(&ada.person, id).await.unwrap();
+    let version = world.operation(id).await.version;
+    let wait = async |version: u64, span: TimeDelta, reason: &str| {
+        world.guard.keep_waiting(&ada.person, id, version, world.guard.now() + span, reason).await
+    };
+    insta::assert_snapshot!(wait(version, TimeDelta::seconds(59), "soon").await.unwrap_err(), @"until: is out of bounds; from 2026-03-01T09:02:00.000Z to 2026-03-31T09:01:00.000Z (30 days) are possible");
+    assert!(wait(version, TimeDelta::days(KEEP_WAITING_DAYS_MAX) + TimeDelta::seconds(1), "late").await.is_err());
+    assert!(wait(version, TimeDelta::hours(1), " ").await.is_err());
+    wait(version, TimeDelta::hours(1), "the bank posts at ten").await.unwrap();
+    let standing = async || world.guard.standings(&[world.operation(id).await]).await.unwrap().pop().unwrap();
+    let now = standing().await;
+    assert_eq!(now.deferral.unwrap().reason, "the bank posts at ten");
+    assert_eq!(now.claim, None, "whoever waits is not on it");
+    assert!(matches!(wait(version, TimeDelta::hours(2), "again").await, Err(Refusal::Stale { .. })));
+    world.clock.advance(3_600);
+    assert_eq!(standing().await.deferral, None);
+    assert_eq!(world.told(id), ["begun", "expired", "claimed", "kept_waiting"]);
+}
+
+/// A world in which decisions over 100 need a second person.
+async fn strict_world() -> World {
+    let review = ReviewRules { second_person_over: Some("100.00".to_owned()), ..ReviewRules::default() };
+    World::with(vec![Workflow { review, ..handoff() }]).await
+}
+
+#[tokio::test]
+async fn over_an_amount_a_second_person_confirms() {
+    let world = strict_world().await;
+    let (ada, ben) = (somebody(&world, "ada", Role::Operator), somebody(&world, "ben", Role::Operator));
+    let id = uncertain(&world, "order-1").await;
+    let settled = ada.confirms(id, "task-907").await.unwrap();
+    assert_eq!(settled.operation.state.name(), StateName::Unknown);
+    assert_eq!(settled.proposal.unwrap().by, "ada@example.test");
+    let version = settled.operation.version;
+    let refusal = world.guard.confirm_proposal(&ada.person, id, version).await.unwrap_err();
+    insta::assert_snapshot!(refusal, @"not allowed: whoever proposed a decision cannot confirm it; another person has to");
+    let refusal = ben.denies(id).await.unwrap_err();
+    insta::assert_snapshot!(refusal, @"an operation that is unknown cannot be decided anew while the proposal of ada@example.test waits for a second person");
+
+    let settled = world.guard.confirm_proposal(&ben.person, id, version).await.unwrap();
+    assert_eq!(settled.operation.state.name(), StateName::Confirmed);
+    let entry = world.entries(id).pop().unwrap();
+    assert_eq!(entry.actor.to_string(), "person:ben@example.test");
+    assert_eq!(entry.detail.member("proposed_by").and_then(Json::as_str), Some("ada@example.test"));
+    let again = world.guard.confirm_proposal(&ben.person, id, version).await.unwrap_err();
+    insta::assert_snapshot!(again, @"an operation that is confirmed cannot be confirmed by a second person");
+    assert_eq!(world.told(id), ["begun", "expired", "resolution_proposed", "resolved"]);
+
+    // Under the amount one person is enough.
+    let small =
+        world.worker("small").await.asks("order-2").with(r#"{"amount":"99.99","currency":"INR"}"#).permit().await;
+    world.clock.advance(60);
+    assert_eq!(ada.confirms(small.id, "task-1").await.unwrap().proposal, None);
+    // What cannot be read may be any amount.
+    let blank =
+        world.worker("blank").await.asks("order-3").with(r#"{"amount":"much","currency":"INR"}"#).permit().await;
+    world.clock.advance(60);
+    assert!(ada.confirms(blank.id, "task-2").await.unwrap().proposal.is_some());
+}
+
+#[tokio::test]
+async fn a_proposal_is_rejected_taken_back_or_void() {
+    let world = strict_world().await;
+    let (ada, ben) = (somebody(&world, "ada", Role::Operator), somebody(&world, "ben", Role::Operator));
+    let billing = world.worker("billing").await;
+    let permit = billing.owns("order-1").await;
+    world.clock.advance(60);
+    let id = permit.id;
+    let version = ada.denies(id).await.unwrap().operation.version;
+    world.guard.reject_proposal(&ben.person, id, version, "the bank shows it").await.unwrap();
+    let version = ben.confirms(id, "task-907").await.unwrap().operation.version;
+    world.guard.reject_proposal(&ben.person, id, version, "the wrong one").await.unwrap();
+    let version = ben.confirms(id, "task-908").await.unwrap().operation.version;
+
+    // Another word of the worker is something to look at first.
+    billing.is_unsure(&permit, "sent once more").await.unwrap();
+    let now = world.operation(id).await.version;
+    let refusal = world.guard.confirm_proposal(&ada.person, id, now).await.unwrap_err();
+    assert!(matches!(refusal, Refusal::Stale { .. }), "{refusal}");
+    assert!(world.guard.confirm_proposal(&ada.person, id, version).await.is_err());
+    let standing = world.guard.standings(&[world.operation(id).await]).await.unwrap().pop().unwrap();
+    assert!(standing.is_void && standing.proposal.is_none());
+    // It can be proposed anew.
+    let version = ada.denies(id).await.unwrap().operation.version;
+    let settled = world.guard.confirm_proposal(&ben.person, id, version).await.unwrap();
+    assert_eq!(settled.operation.state.name(), StateName::Failed);
+}
+
+#[tokio::test]
+async fn two_people_at_once_decide_once() {
+    let world = World::new().await;
+    let (ada, ben) = (somebody(&world, "ada", Role::Operator), somebody(&world, "ben", Role::Operator));
+    let id = uncertain(&world, "order-1").await;
+    let version = world.operation(id).await.version;
+    let first = ruling(&world.guard, version, confirmed("task-907"));
+    let second = because(ruling(&world.guard, version, not_applied()), "searched in vain");
+    let (left, right) =
+        tokio::join!(world.guard.resolve(&ada.person, id, &first), world.guard.resolve(&ben.person, id, &second));
+    assert_eq!([left.is_ok(), right.is_ok()].into_iter().filter(|won| *won).count(), 1);
+    let lost = left.err().or(right.err()).unwrap();
+    let winner = world.entries(id).pop().unwrap();
+    assert!(matches!(lost, Refusal::Stale { by, at, .. } if by == winner.actor && at == winner.at));
 }

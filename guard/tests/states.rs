@@ -149,6 +149,7 @@ fn cell(state: &State, event: &Event) -> String {
             | Refusal::Forbidden { .. }
             | Refusal::StaleLease
             | Refusal::Stale { .. }
+            | Refusal::Unconfirmed { .. }
             | Refusal::Taken { .. }
             | Refusal::Rules(_)
             | Refusal::Store(_)),

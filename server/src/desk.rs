@@ -1,5 +1,7 @@
 //! Mounts the pages of the desk.
 
+mod evidence;
+
 use app::{App, shell};
 use axum::{
     Extension, Router,
@@ -34,6 +36,8 @@ pub fn routes() -> Router {
         .leptos_routes_with_context(&options, generate_route_list(App), prepare, document.clone())
         .route("/export/{list}", get(export::export))
         .layer(Extension(Exports::default()))
+        // What no server function takes or gives: files.
+        .merge(evidence::routes())
         // Where there is no page, the desk says so.
         .fallback(render_app_async_with_context(prepare, document))
         .with_state(options)

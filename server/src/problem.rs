@@ -170,6 +170,7 @@ impl From<Refusal> for Problem {
             Refusal::Impossible { .. } => Self::new(Code::Impossible, detail),
             // Rules are changed in the browser alone; what they refuse is that they moved on.
             Refusal::Stale { .. } | Refusal::Rules(_) => Self::new(Code::Stale, detail),
+            Refusal::Unconfirmed { .. } => Self::new(Code::Impossible, detail),
             Refusal::Taken { .. } => Self::new(Code::Taken, detail),
             Refusal::Store(fault) => fault.into(),
         }

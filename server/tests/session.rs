@@ -10,6 +10,8 @@ mod lists;
 mod lookup;
 #[path = "session/recovery.rs"]
 mod recovery;
+#[path = "session/review.rs"]
+mod review;
 #[path = "session/support.rs"]
 mod support;
 

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     failure::Failure,
-    notice::{Decided, Draft},
+    notice::{Decided, Draft, Verdict},
+    wording,
 };
 
 /// An effect: read out, and standing until the next page. The focus goes to it, since what was acted on may be gone.
@@ -79,9 +80,19 @@ pub(crate) fn Undecided(draft: Draft, failure: Failure) -> impl IntoView {
 /// The effect of a decision: from what to what, by whom, when.
 #[component]
 pub(crate) fn DecidedBanner(decided: Decided) -> impl IntoView {
-    let Decided { settled, by } = decided;
+    let Decided { settled, by, verdict, deferral } = decided;
+    let proposed = settled.proposal.is_some();
     let operation = settled.operation;
     let state = operation.state.name();
+    let waits = deferral
+        .map(|deferral| format!("It is kept waiting until {}, and comes back then.", wording::moment(deferral.until)));
+    let aside = if proposed {
+        "It is proposed. Nothing else has changed: a second person has to confirm it."
+    } else if verdict == Verdict::RejectProposal {
+        "The proposal is gone. Nothing else has changed."
+    } else {
+        ""
+    };
     let effect = match state {
         StateName::Confirmed => "Repetitions are answered with this result from now on.",
         StateName::Failed => "The next begin with the same payload may send it again.",
@@ -119,7 +130,7 @@ pub(crate) fn DecidedBanner(decided: Decided) -> impl IntoView {
                 <Moment at=operation.updated_at />
                 "."
             </p>
-            <p>{effect}</p>
+            <p>{effect}{aside}{waits}</p>
         </Done>
     }
     .into_any()

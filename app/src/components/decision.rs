@@ -1,22 +1,32 @@
 //! The forms by which a person decides what is uncertain.
 
-use guard::{clock::Timestamp, id::OperationId, person::Person, refusal::Refusal, view::OperationView};
+use chrono::TimeDelta;
+use guard::{
+    clock::Timestamp, id::OperationId, person::Person, refusal::Refusal, review::KEEP_WAITING_DAYS_MAX,
+    service::Standing, view::OperationView,
+};
 use leptos::{form::ActionForm, html::Section, prelude::*};
 
-use super::{banner::Refused, copy::Copyable, frame::Stirred, heading::bring_soon, money::Amount, plain::Plain};
+use super::{
+    banner::Refused, claim::ClaimBar, copy::Copyable, frame::Stirred, heading::bring_soon, money::Amount, plain::Plain,
+};
 use crate::{
     failure::Failure,
-    functions::resolve::Resolve,
+    functions::{claim::Claim, resolve::Resolve},
     notice::{Draft, Origin, Verdict},
-    wording,
+    wording::{self, review},
 };
 
-/// What a person needs to decide on one operation, and both forms; each carries the version and the fingerprint that it was
-/// rendered with. An address leads here by `#decide`.
+/// What a person needs to decide on one operation, and the forms; each carries the version and the fingerprint that it was rendered
+/// with. An address leads here by `#decide`.
 #[component]
 pub(crate) fn DecisionPanel(
     operation: OperationView,
     person: Person,
+    /// Who is on it, what waits, what was proposed.
+    standing: Standing,
+    /// When that was true.
+    now: Timestamp,
     origin: Origin,
     /// Until when it cannot be marked as not applied.
     #[prop(into)]
@@ -24,45 +34,123 @@ pub(crate) fn DecisionPanel(
     /// What was refused before, so that nothing that was written is lost.
     #[prop(into)]
     refused: Option<(Draft, Failure)>,
+    /// Why a claim was refused before.
+    #[prop(into)]
+    unclaimed: Option<Failure>,
     /// Whether it was opened on the page that is shown: then it comes into view, with the focus.
     #[prop(optional)]
     is_opened: bool,
     /// The act, so that the page can tell its effect.
     act: ServerAction<Resolve>,
+    /// The claim, so that the page can read anew.
+    claim: ServerAction<Claim>,
 ) -> impl IntoView {
+    let Standing { claim: held, deferral, proposal, is_void, needs_second_person, has_lookup, rules: _ } = standing;
     let why_not = wording::why_not_resolve(person.role);
     let mine = |verdict: Verdict| {
         refused.clone().filter(|(draft, _)| draft.verdict == verdict && draft.operation == operation.id)
     };
-    let (confirm, not_applied) = (mine(Verdict::Confirmed), mine(Verdict::NotApplied));
-    let shown = operation.clone();
-    let form = move |verdict, refused| {
-        let why_not = match verdict {
-            Verdict::Confirmed => why_not.clone(),
-            Verdict::NotApplied => why_not.clone().or_else(|| not_before.map(wording::why_not_before)),
+    let form = |verdict: Verdict| {
+        let cannot_yet = match verdict {
+            Verdict::NotApplied => not_before.map(wording::why_not_before),
+            Verdict::ConfirmProposal => {
+                proposal.as_ref().and_then(|proposal| review::why_not_confirm(proposal, &person.email))
+            }
+            Verdict::Confirmed | Verdict::KeepWaiting | Verdict::RejectProposal => None,
         };
-        view! { <DecisionForm operation=operation.clone() verdict origin refused why_not act /> }
+        let why_not = why_not.clone().or(cannot_yet);
+        let is_own = proposal.as_ref().is_some_and(|proposal| proposal.by == person.email);
+        let words = Words::of(verdict, has_lookup, is_own);
+        view! { <DecisionForm operation=operation.clone() verdict words now origin refused=mine(verdict) why_not has_lookup act /> }
     };
+    let verdicts: &[Verdict] = if proposal.is_some() {
+        &[Verdict::ConfirmProposal, Verdict::RejectProposal]
+    } else {
+        &[Verdict::Confirmed, Verdict::NotApplied, Verdict::KeepWaiting]
+    };
+    let forms = verdicts.iter().map(|verdict| form(*verdict)).collect::<Vec<_>>();
     let panel = NodeRef::<Section>::new();
     Effect::new(move || {
         if let Some(panel) = panel.get().filter(|_| is_opened) {
             bring_soon(panel);
         }
     });
+    let id = operation.id;
+    let second = match (&proposal, is_void, needs_second_person) {
+        (Some(proposal), ..) => Some(review::proposal(proposal, now)),
+        (None, true, _) => {
+            Some("What was proposed is void, since something changed meanwhile. It can be decided anew.".to_owned())
+        }
+        (None, false, true) => Some(
+            "Over its workflow's amount, a decision needs a second person: yours is kept as a proposal.".to_owned(),
+        ),
+        (None, false, false) => None,
+    };
     view! {
         <section class="panel decision" id="decide" tabindex="-1" aria-labelledby="decide-title" node_ref=panel>
             <h2 id="decide-title">
                 "Decide: "
-                <Plain text=shown.sentence.clone() />
+                <Plain text=operation.sentence.clone() />
             </h2>
-            <Sought operation=shown origin />
-            <div class="decision-forms">
-                {form(Verdict::Confirmed, confirm)}
-                {form(Verdict::NotApplied, not_applied)}
-            </div>
+            <ClaimBar operation=id held person=person.clone() now origin refused=unclaimed act=claim />
+            {deferral.map(|deferral| view! { <p class="deferral"><Plain text=review::deferral(&deferral, now) /></p> })}
+            {second.map(|second| view! { <p class="second-person"><Plain text=second /></p> })}
+            <Sought operation=operation.clone() origin />
+            <div class="decision-forms">{forms}</div>
         </section>
     }
     .into_any()
+}
+
+/// What a form says.
+#[derive(Clone, Copy)]
+struct Words {
+    title: &'static str,
+    effect: &'static str,
+    button: &'static str,
+}
+
+impl Words {
+    /// The words of a verdict; where nobody can ask the destination, those of somebody who knows it from elsewhere.
+    const fn of(verdict: Verdict, has_lookup: bool, is_own: bool) -> Self {
+        let (title, effect, button) = match (verdict, has_lookup) {
+            (Verdict::Confirmed, true) => (
+                "Confirm with reference",
+                "The destination is asked first. Repetitions are answered with this reference then, and nothing is sent again.",
+                "Confirm",
+            ),
+            (Verdict::Confirmed, false) => (
+                "Confirm with reference",
+                "It was sent. Repetitions are answered with the reference, and nothing is sent again.",
+                "Confirm",
+            ),
+            (Verdict::NotApplied, true) => (
+                "Not applied",
+                "The destination does not hold it. The next begin may then send it again: be sure. Needs evidence: a link, a file, or a lookup.",
+                "Mark as not applied",
+            ),
+            (Verdict::NotApplied, false) => (
+                "Not applied",
+                "It was not sent. The next begin may then send it again: be sure. Needs evidence: a link or a file.",
+                "Mark as not applied",
+            ),
+            (Verdict::KeepWaiting, _) => {
+                ("Keep waiting", "It stays uncertain and needs nobody until then. Then it comes back.", "Keep waiting")
+            }
+            (Verdict::ConfirmProposal, _) => (
+                "Confirm the proposal",
+                "It is then as proposed, in your name and in that of the first person.",
+                "Confirm the proposal",
+            ),
+            (Verdict::RejectProposal, _) if is_own => {
+                ("Take the proposal back", "It stays as it is, and can be decided anew.", "Take it back")
+            }
+            (Verdict::RejectProposal, _) => {
+                ("Reject the proposal", "It stays as it is, and can be decided anew.", "Reject the proposal")
+            }
+        };
+        Self { title, effect, button }
+    }
 }
 
 /// What a person searches the destination for.
@@ -110,26 +198,18 @@ fn Sought(operation: OperationView, origin: Origin) -> impl IntoView {
 fn DecisionForm(
     operation: OperationView,
     verdict: Verdict,
+    words: Words,
+    now: Timestamp,
     origin: Origin,
-    refused: Option<(Draft, Failure)>,
-    why_not: Option<String>,
+    #[prop(into)] refused: Option<(Draft, Failure)>,
+    #[prop(into)] why_not: Option<String>,
+    has_lookup: bool,
     act: ServerAction<Resolve>,
 ) -> impl IntoView {
-    let (title, effect, button) = match verdict {
-        Verdict::Confirmed => (
-            "Confirm with reference",
-            "The destination holds the record. Repetitions are answered with its reference, and nothing is sent again.",
-            "Confirm",
-        ),
-        Verdict::NotApplied => (
-            "Not applied",
-            "The destination does not hold it. The next begin may then send it again: be sure.",
-            "Mark as not applied",
-        ),
-    };
+    let Words { title, effect, button } = words;
     let (draft, failure) = refused.unzip();
-    let written = draft.map(|draft| (draft.destination_reference, draft.reason, draft.link));
-    let (reference, reason, link) = written.unwrap_or_default();
+    let written = draft.map(|draft| (draft.destination_reference, draft.reason, draft.link, draft.until));
+    let (reference, reason, link, until) = written.unwrap_or_default();
     let name = verdict.as_str();
     let id = move |part: &str| format!("{name}-{part}");
     let is_barred = why_not.is_some();
@@ -150,6 +230,23 @@ fn DecisionForm(
         _ => None,
     };
     let asked = RwSignal::new(false);
+    let latest = {
+        let failure = failure.clone();
+        move || inline().filter(|_| asked.get()).or_else(|| failure.clone())
+    };
+    let shown = move || match latest() {
+        Some(Failure::Refused(Refusal::Unconfirmed { shown })) => Some(view! {
+            <label class="check">
+                <input type="checkbox" name="draft[acknowledged]" value=shown required />
+                " I know better than what the destination shows: confirm all the same"
+            </label>
+        }),
+        _ => None,
+    };
+    let takes_reason = verdict != Verdict::ConfirmProposal;
+    let takes_link = matches!(verdict, Verdict::Confirmed | Verdict::NotApplied);
+    let until = if until.is_empty() { (now + TimeDelta::hours(1)).format(UNTIL).to_string() } else { until };
+    let last = (now + TimeDelta::days(KEEP_WAITING_DAYS_MAX)).format(UNTIL).to_string();
 
     view! {
         <section class="decision-form" aria-labelledby=id("title")>
@@ -167,12 +264,15 @@ fn DecisionForm(
                     {(verdict == Verdict::Confirmed)
                         .then(|| {
                             view! {
-                                <label for=id("reference")>"Destination reference"</label>
+                                <label for=id("reference")>
+                                    "Destination reference"
+                                    {(!has_lookup).then(|| view! { " "<span class="optional">"empty where it gives none"</span> })}
+                                </label>
                                 <input
                                     id=id("reference")
                                     name="draft[destination_reference]"
                                     value=reference
-                                    required
+                                    required=has_lookup
                                     disabled=is_barred
                                     maxlength="2000"
                                     autocomplete="off"
@@ -181,20 +281,46 @@ fn DecisionForm(
                                 />
                             }
                         })}
-                    <label for=id("reason")>"Reason"</label>
-                    <Reason id=id("reason") reason is_barred />
-                    <label for=id("link")>"Link to evidence " <span class="optional">"optional"</span></label>
-                    <input
-                        id=id("link")
-                        name="draft[link]"
-                        type="url"
-                        value=link
-                        disabled=is_barred
-                        maxlength="2000"
-                        placeholder="https://…"
-                    />
+                    {(verdict == Verdict::KeepWaiting)
+                        .then(|| {
+                            view! {
+                                <label for=id("until")>"Until " <span class="optional">"UTC"</span></label>
+                                <input
+                                    id=id("until")
+                                    name="draft[until]"
+                                    type="datetime-local"
+                                    value=until
+                                    max=last
+                                    required
+                                    disabled=is_barred
+                                />
+                            }
+                        })}
+                    {takes_reason
+                        .then(|| {
+                            view! {
+                                <label for=id("reason")>"Reason"</label>
+                                <Reason id=id("reason") reason is_barred />
+                            }
+                        })}
+                    {takes_link
+                        .then(|| {
+                            view! {
+                                <label for=id("link")>"Link to evidence " <span class="optional">"optional"</span></label>
+                                <input
+                                    id=id("link")
+                                    name="draft[link]"
+                                    type="url"
+                                    value=link
+                                    disabled=is_barred
+                                    maxlength="2000"
+                                    placeholder="https://…"
+                                />
+                            }
+                        })}
+                    {shown}
                     <p class="actions">
-                        <button type="submit" class=("is-danger", verdict == Verdict::NotApplied) disabled=is_barred aria-describedby=is_barred.then(|| id("why-not"))>
+                        <button type="submit" class=("is-danger", verdict == Verdict::NotApplied) class=("is-quiet", verdict == Verdict::KeepWaiting) disabled=is_barred aria-describedby=is_barred.then(|| id("why-not"))>
                             {button}
                         </button>
                         {why_not.map(|why| view! { <span class="why-not" id=id("why-not")><Plain text=why /></span> })}
@@ -205,6 +331,9 @@ fn DecisionForm(
     }
     .into_any()
 }
+
+/// How a browser's field writes a moment.
+const UNTIL: &str = "%Y-%m-%dT%H:%M";
 
 /// Why nothing was changed; where the page is no longer true, the way to the one that is.
 #[component]

@@ -160,7 +160,7 @@ fn Tried(looked: LookedUp) -> impl IntoView {
             <p>
                 <strong>{wording::finding_word(&finding)}</strong>
                 " "
-                <Plain text=wording::finding_sentence(&finding) />
+                <Plain text=finding.sentence() />
             </p>
             {differences(&finding)}
             <dl class="facts">

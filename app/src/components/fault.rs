@@ -88,6 +88,7 @@ const fn told(failure: &Failure) -> (&'static str, &'static str) {
             | Refusal::OutcomeDisagrees { .. }
             | Refusal::Impossible { .. }
             | Refusal::Stale { .. }
+            | Refusal::Unconfirmed { .. }
             | Refusal::Taken { .. }
             | Refusal::Rules(_) => ("It has moved on", "Nothing was changed. Look at it as it is now."),
         },

@@ -124,11 +124,36 @@ fn of_entry(entry: &Entry) -> Happening {
             (format!("Is on it{until}{from}"), "quiet")
         }
         EntryKind::ClaimReleased => ("Is no longer on it".to_owned(), "quiet"),
+        EntryKind::EvidenceAdded => {
+            let file = entry.detail.member("file");
+            let part = |name: &str| file.and_then(|file| file.member(name)).map(plain).unwrap_or_default();
+            let file =
+                file.map(|_| format!(" (file {}, SHA-256 {})", part("name"), part("sha256"))).unwrap_or_default();
+            (format!("Added evidence{because}{file}"), "quiet")
+        }
+        EntryKind::KeptWaiting => {
+            let until = fact("until").unwrap_or_default();
+            (format!("Keeps it waiting until {until}{because}"), "doubt")
+        }
+        EntryKind::ResolutionProposed => {
+            let reference = fact("destination_reference_proposed");
+            let reference = reference.map(|reference| format!(" as {reference}")).unwrap_or_default();
+            let proposed = fact("proposed").unwrap_or_default();
+            (
+                format!("Proposed: {proposed}{reference}{because}. A second person has to confirm it{}", looked(entry)),
+                "doubt",
+            )
+        }
+        EntryKind::ResolutionRejected => {
+            let by = fact("proposed_by").unwrap_or_default();
+            (format!("Rejected what {by} proposed{because}"), "bad")
+        }
         EntryKind::Resolved => {
             let before = fact("before").unwrap_or_default();
+            let second = fact("proposed_by").map(|by| format!(". Proposed by {by}")).unwrap_or_default();
             let state = fact("state").unwrap_or_default();
             (
-                format!("Decided: {before} → {state}{as_reference}{because}"),
+                format!("Decided: {before} → {state}{as_reference}{because}{second}{}", looked(entry)),
                 if state == "confirmed" { "good" } else { "bad" },
             )
         }
@@ -165,6 +190,14 @@ fn of_entry(entry: &Entry) -> Happening {
         link: fact("link"),
         tone,
     }
+}
+
+/// What the destination showed for a decision, and whether it was decided against that.
+fn looked(entry: &Entry) -> String {
+    let Some(look) = entry.detail.member("look") else { return String::new() };
+    let shown = look.member("shown").map(plain).unwrap_or_default();
+    let against = if look.member("acknowledged").is_some() { ", and it was confirmed against that" } else { "" };
+    format!(". The destination showed{against}: {shown}")
 }
 
 /// What a look at the destination showed, and what followed.

@@ -4,13 +4,17 @@ use guard::{
     clock::Timestamp,
     person::Person,
     queue::Page,
-    service::Outlook,
+    service::{Outlook, Standing},
     summary::{Recovering, Waiting},
     view::OperationView,
 };
 use leptos::prelude::*;
 
-use crate::{encoding::Json, failure::Failure, notice::DecisionNotice};
+use crate::{
+    encoding::Json,
+    failure::Failure,
+    notice::{ClaimNotice, DecisionNotice},
+};
 
 /// One page of the queue.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -27,8 +31,12 @@ pub(crate) struct Queue {
     pub page: Page<OperationView>,
     /// How recovery of each row stands, where it is unknown.
     pub outlooks: Vec<Option<Outlook>>,
+    /// How people stand to each row.
+    pub standings: Vec<Standing>,
     /// What became of the decision before.
     pub notice: Option<DecisionNotice>,
+    /// What became of a claim before.
+    pub claimed: Option<ClaimNotice>,
 }
 
 /// Reads the page of the queue that starts at `cursor`; an empty one is the first.
@@ -42,13 +50,16 @@ pub(crate) async fn list_unknown(cursor: String) -> Result<Queue, Failure> {
     let request = PageRequest { cursor, limit: PAGE_ROWS_DEFAULT };
     let page = guard.operations(&person.reach, &Filter::default(), Order::LongestUncertain, &request).await?;
     let outlooks = guard.outlooks(&page.rows).await?;
+    let standings = guard.standings(&page.rows).await?;
     Ok(Queue {
         as_of: guard.now(),
         person: person.clone(),
         waiting: guard.waiting(&person.reach).await?,
         recovering: guard.recovering(&person.reach).await?,
         outlooks,
+        standings,
         page: page.map(|operation| guard.view(&operation)),
         notice: crate::reply::take_notice(&visit, super::resolve::NOTICE).await,
+        claimed: crate::reply::take_notice(&visit, super::claim::NOTICE).await,
     })
 }

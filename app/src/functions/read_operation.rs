@@ -3,14 +3,14 @@
 use guard::{
     clock::Timestamp,
     person::Person,
-    service::{History, Outlook},
+    service::{History, Outlook, Standing},
 };
 use leptos::prelude::*;
 
 use crate::{
     encoding::Json,
     failure::Failure,
-    notice::{DecisionNotice, HasteNotice},
+    notice::{ClaimNotice, DecisionNotice, EvidenceNotice, HasteNotice},
 };
 
 /// What the page of an operation shows.
@@ -24,10 +24,16 @@ pub(crate) struct Report {
     pub history: History,
     /// How recovery stands, where it is unknown.
     pub outlook: Option<Outlook>,
+    /// Who is on it, what waits, what was proposed.
+    pub standing: Standing,
     /// What became of the decision before.
     pub notice: Option<DecisionNotice>,
     /// What became of the wish for a lookup before.
     pub haste: Option<HasteNotice>,
+    /// What became of evidence before.
+    pub kept: Option<EvidenceNotice>,
+    /// What became of a claim before.
+    pub claimed: Option<ClaimNotice>,
 }
 
 /// Reads the operation with this id.
@@ -39,7 +45,20 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
     let history = visit.guard.history(&person.reach, id).await?;
     let operation = visit.guard.operation(&person.reach, id).await?;
     let outlook = visit.guard.outlook(&operation).await?;
+    let standing = visit.guard.standings(std::slice::from_ref(&operation)).await?.pop().unwrap_or_default();
     let notice = crate::reply::take_notice(&visit, super::resolve::NOTICE).await;
+    let kept = crate::reply::take_notice(&visit, crate::evidence::NOTICE).await;
+    let claimed = crate::reply::take_notice(&visit, super::claim::NOTICE).await;
     let haste = crate::reply::take_notice(&visit, super::look_up_now::NOTICE).await;
-    Ok(Report { as_of: visit.guard.now(), person: person.clone(), history, outlook, notice, haste })
+    Ok(Report {
+        as_of: visit.guard.now(),
+        person: person.clone(),
+        history,
+        outlook,
+        standing,
+        notice,
+        haste,
+        kept,
+        claimed,
+    })
 }

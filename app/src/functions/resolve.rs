@@ -41,23 +41,86 @@ pub(crate) async fn resolve(draft: Draft) -> Result<Decided, Failure> {
 
 #[cfg(feature = "ssr")]
 async fn decide(visit: &crate::context::Visit, draft: &Draft) -> Result<Decided, Failure> {
-    use guard::{event::Resolution, refusal::Refusal};
+    use guard::{event::Resolution, refusal::Refusal, review::Ruling, service::Settled};
 
     use crate::notice::Verdict;
 
     let person = visit.person()?;
-    let reason = draft.reason.trim();
-    let resolution = match draft.verdict {
-        Verdict::Confirmed => {
-            Resolution::Confirmed { destination_reference: draft.destination_reference.trim().to_owned() }
-        }
-        Verdict::NotApplied => Resolution::NotApplied { reason: reason.to_owned() },
-    };
-    let held = visit.guard.operation(&person.reach, draft.operation).await?;
+    let (guard, id, version, reason) = (&visit.guard, draft.operation, draft.version, draft.reason.trim());
+    let held = guard.operation(&person.reach, id).await?;
     if held.fingerprint.to_string() != draft.fingerprint {
         return Err(Refusal::field("fingerprint", "is not that of this operation; open it again").into());
     }
-    let link = Some(draft.link.as_str());
-    let settled = visit.guard.resolve(person, draft.operation, draft.version, &resolution, reason, link).await?;
-    Ok(Decided { settled, by: person.email.clone() })
+    let mut deferral = None;
+    let settled = match draft.verdict {
+        Verdict::Confirmed => {
+            let destination_reference = match draft.destination_reference.trim() {
+                // What gives no id is known by ours.
+                "" if guard.catalogue().destination_to_ask(held.key.workflow.as_str()).is_none() => {
+                    held.external_reference()
+                }
+                written => written.to_owned(),
+            };
+            let look = look(visit, &held, &draft.acknowledged).await?;
+            let (reason, link) = (reason.to_owned(), Some(draft.link.clone()));
+            let resolution = Resolution::Confirmed { destination_reference };
+            guard.resolve(person, id, &Ruling { seen_version: version, resolution, reason, link, look }).await?
+        }
+        Verdict::NotApplied => {
+            let resolution = Resolution::NotApplied { reason: reason.to_owned() };
+            let (reason, link) = (reason.to_owned(), Some(draft.link.clone()));
+            guard.resolve(person, id, &Ruling { seen_version: version, resolution, reason, link, look: None }).await?
+        }
+        Verdict::KeepWaiting => {
+            let until = moment(&draft.until)?;
+            deferral = Some(guard.keep_waiting(person, id, version, until, reason).await?);
+            let now = guard.operation(&person.reach, id).await?;
+            Settled { before: now.state.name(), operation: guard.view(&now), proposal: None }
+        }
+        Verdict::ConfirmProposal => guard.confirm_proposal(person, id, version).await?,
+        Verdict::RejectProposal => guard.reject_proposal(person, id, version, reason).await?,
+    };
+    Ok(Decided { settled, verdict: draft.verdict, deferral, by: person.email.clone() })
+}
+
+/// What the destination holds of an operation, where it can be asked: before anything is confirmed.
+#[cfg(feature = "ssr")]
+async fn look(
+    visit: &crate::context::Visit,
+    operation: &guard::operation::Operation,
+    acknowledged: &str,
+) -> Result<Option<guard::review::Look>, Failure> {
+    use guard::{payload::Payload, refusal::Refusal};
+
+    let person = visit.person()?;
+    if !person.role.may_resolve() {
+        // Refused before anybody is asked; the guard says why.
+        return Ok(None);
+    }
+    let catalogue = visit.guard.catalogue();
+    let name = operation.key.workflow.as_str();
+    let Some((known, destination)) = catalogue.workflows.get(name).zip(catalogue.destination_to_ask(name)) else {
+        return Ok(None);
+    };
+    let payload = match visit.guard.payload(&person.reach, operation.id, operation.key.revision).await {
+        Ok(text) => Payload::parse(text.as_bytes()).ok(),
+        // Dropped by retention: the key fields cannot be compared, and the look says so.
+        Err(Refusal::NotFound { .. }) => None,
+        Err(refusal) => return Err(refusal.into()),
+    };
+    let asked_at = visit.guard.now();
+    let trial = visit.lookups.look_up(destination, &known.workflow, operation, payload.as_ref()).await;
+    let acknowledged = Some(acknowledged).filter(|shown| !shown.is_empty()).map(ToOwned::to_owned);
+    Ok(Some(guard::review::Look { asked_at, looked: trial.looked, acknowledged }))
+}
+
+/// A moment as a browser's field writes it, in UTC.
+#[cfg(feature = "ssr")]
+fn moment(text: &str) -> Result<guard::clock::Timestamp, Failure> {
+    let written = text.trim().trim_end_matches('Z');
+    let read = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"]
+        .into_iter()
+        .find_map(|form| chrono::NaiveDateTime::parse_from_str(written, form).ok());
+    let refused = || guard::refusal::Refusal::field("until", "is no moment; write it as 2026-03-01T14:30, in UTC");
+    Ok(read.ok_or_else(refused)?.and_utc())
 }

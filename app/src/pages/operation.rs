@@ -1,7 +1,6 @@
 //! `/operations/{id}`: one operation with everything that is known about it.
 
 use guard::{
-    evidence::Evidence,
     json::Json,
     person::Person,
     service::History,
@@ -20,21 +19,23 @@ use crate::{
         changes::ConflictCard,
         copy::Copyable,
         decision::DecisionPanel,
+        evidence::EvidencePanel,
         facts::Fact,
         fault::Fault,
         heading::Heading,
         icon::{Icon, Picture},
         money::Amount,
-        plain::{Outside, Plain},
+        plain::Plain,
         recovery::RecoveryPanel,
         timeline::Timeline,
     },
     functions::{
+        claim::Claim,
         look_up_now::LookUpNow,
         read_operation::{Report, read_operation},
         resolve::Resolve,
     },
-    notice::{DecisionNotice, Origin},
+    notice::{ClaimNotice, DecisionNotice, Origin},
     wording,
 };
 
@@ -49,11 +50,13 @@ pub(crate) fn OperationPage() -> impl IntoView {
         if matches!(act.value().get(), Some(Ok(_))) { done + 1 } else { done }
     });
     let look = ServerAction::<LookUpNow>::new();
-    let report = Resource::new(move || (id.get(), done.get(), look.version().get()), |(id, ..)| read_operation(id));
+    let claim = ServerAction::<Claim>::new();
+    let acted = move || (look.version().get(), claim.version().get());
+    let report = Resource::new(move || (id.get(), done.get(), acted()), |(id, ..)| read_operation(id));
     let page = move || {
         Suspend::new(async move {
             match report.await {
-                Ok(report) => view! { <Shown report act look /> }.into_any(),
+                Ok(report) => view! { <Shown report act look claim /> }.into_any(),
                 Err(failure) => view! { <Fault failure /> }.into_any(),
             }
         })
@@ -70,8 +73,17 @@ pub(crate) fn OperationPage() -> impl IntoView {
 }
 
 #[component]
-fn Shown(report: Report, act: ServerAction<Resolve>, look: ServerAction<LookUpNow>) -> impl IntoView {
-    let Report { as_of, person, history, outlook, notice, haste } = report;
+fn Shown(
+    report: Report,
+    act: ServerAction<Resolve>,
+    look: ServerAction<LookUpNow>,
+    claim: ServerAction<Claim>,
+) -> impl IntoView {
+    let Report { as_of, person, history, outlook, standing, notice, haste, kept, claimed } = report;
+    let unclaimed = match claimed {
+        Some(ClaimNotice::Refused(_, failure)) => Some(failure),
+        Some(ClaimNotice::Done) | None => None,
+    };
     let History { operation, payload, entries, conflicts, evidence, deliveries } = history;
     let (done, refused) = match notice {
         Some(DecisionNotice::Done(decided)) => (Some(*decided), None),
@@ -105,7 +117,11 @@ fn Shown(report: Report, act: ServerAction<Resolve>, look: ServerAction<LookUpNo
             <DecisionPanel
                 operation=operation.clone()
                 person=person.clone()
+                standing
+                now=as_of
                 origin=Origin::Operation
+                unclaimed
+                claim
                 not_before=outlook.as_ref().and_then(|outlook| wording::not_applied_from(outlook, as_of))
                 refused
                 act
@@ -172,7 +188,7 @@ fn Shown(report: Report, act: ServerAction<Resolve>, look: ServerAction<LookUpNo
             </div>
             <div class="detail-side">
                 <Facts operation=operation.clone() />
-                <Told evidence />
+                <EvidencePanel operation=operation.id evidence person=person.clone() notice=kept />
                 <Acts operation person />
             </div>
         </div>
@@ -241,37 +257,6 @@ fn Facts(operation: OperationView) -> impl IntoView {
                         }
                     })}
             </dl>
-        </section>
-    }
-    .into_any()
-}
-
-#[component]
-fn Told(evidence: Vec<Evidence>) -> impl IntoView {
-    let notes = evidence.into_iter().map(|evidence| {
-        view! {
-            <li>
-                <p>
-                    <Plain text=evidence.note />
-                </p>
-                {evidence.link.map(|link| view! { <p><Outside link /></p> })}
-                <p class="note">
-                    <Plain text=wording::actor(&evidence.actor) />
-                    " · "
-                    <Moment at=evidence.at />
-                </p>
-            </li>
-        }
-    });
-    let notes = notes.collect::<Vec<_>>();
-    view! {
-        <section class="panel" aria-labelledby="evidence-title">
-            <h2 id="evidence-title">"Evidence"</h2>
-            {if notes.is_empty() {
-                view! { <p class="empty">"None yet. A decision adds its reason and its link here."</p> }.into_any()
-            } else {
-                view! { <ul class="evidence">{notes}</ul> }.into_any()
-            }}
         </section>
     }
     .into_any()

@@ -1,6 +1,12 @@
 //! `/unknown`: the queue of what is uncertain, the longest first.
 
-use guard::{clock::Timestamp, person::Person, queue::Page, service::Outlook, view::OperationView};
+use guard::{
+    clock::Timestamp,
+    person::Person,
+    queue::Page,
+    service::{Outlook, Standing},
+    view::OperationView,
+};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
@@ -14,16 +20,21 @@ use crate::{
         fault::Fault,
         fresh::{Freshness, News, is_in_use, look_again},
         heading::Heading,
+        icon::{Icon, Picture},
         money::{Amount, Amounts},
         plain::Plain,
     },
     failure::Failure,
     functions::{
+        claim::Claim,
         list_unknown::{Queue, list_unknown},
         resolve::Resolve,
     },
-    notice::{DecisionNotice, Draft, Origin},
-    wording,
+    notice::{ClaimNotice, DecisionNotice, Draft, Origin},
+    wording::{
+        self,
+        review::{self, Ageing},
+    },
 };
 
 /// The queue. `?decide=` names the operation whose forms are open.
@@ -37,7 +48,9 @@ pub(crate) fn UnknownPage() -> impl IntoView {
         let done = done.copied().unwrap_or(0);
         if matches!(act.value().get(), Some(Ok(_))) { done + 1 } else { done }
     });
-    let queue = Resource::new(move || (cursor.get(), done.get()), |(cursor, _)| list_unknown(cursor));
+    let claim = ServerAction::<Claim>::new();
+    let acted = move || (done.get(), claim.version().get());
+    let queue = Resource::new(move || (cursor.get(), acted()), |(cursor, _)| list_unknown(cursor));
     let seen = RwSignal::new(None);
     look_again(move || {
         let asked = cursor.get_untracked();
@@ -66,7 +79,7 @@ pub(crate) fn UnknownPage() -> impl IntoView {
     let page = move || {
         Suspend::new(async move {
             match queue.await {
-                Ok(queue) => view! { <Shown queue chosen seen show act /> }.into_any(),
+                Ok(queue) => view! { <Shown queue chosen seen show act claim /> }.into_any(),
                 Err(failure) => view! { <Fault failure /> }.into_any(),
             }
         })
@@ -89,8 +102,13 @@ fn Shown(
     seen: RwSignal<Option<(Timestamp, Page<OperationView>)>>,
     show: Callback<()>,
     act: ServerAction<Resolve>,
+    claim: ServerAction<Claim>,
 ) -> impl IntoView {
-    let Queue { as_of, person, waiting, recovering, page, outlooks, notice } = queue;
+    let Queue { as_of, person, waiting, recovering, page, outlooks, standings, notice, claimed } = queue;
+    let unclaimed = match claimed {
+        Some(ClaimNotice::Refused(id, failure)) => Some((id, failure)),
+        Some(ClaimNotice::Done) | None => None,
+    };
     let (done, refused) = match notice {
         Some(DecisionNotice::Done(decided)) => (Some(*decided), None),
         Some(DecisionNotice::Refused(draft, failure)) => (None, Some((*draft, failure))),
@@ -118,8 +136,10 @@ fn Shown(
     let next = page.next.as_ref().map(|cursor| format!("/unknown?cursor={}", cursor.as_str()));
     // What the address had open when the page came is where the browser has scrolled to by itself.
     let came_open = StoredValue::new(chosen.get_untracked());
-    let rows = page.rows.into_iter().zip(outlooks).map(|(operation, outlook)| {
-        view! { <Row operation outlook as_of person=person.clone() chosen came_open refused=refused.clone() act /> }
+    let rows = page.rows.into_iter().zip(outlooks).zip(standings).map(|((operation, outlook), standing)| {
+        let unclaimed = unclaimed.clone().filter(|(id, _)| *id == operation.id).map(|(_, failure)| failure);
+        let person = person.clone();
+        view! { <Row operation outlook standing as_of person chosen came_open refused=refused.clone() unclaimed act claim /> }
     });
     view! {
         {head}
@@ -142,7 +162,7 @@ fn Shown(
                         <th scope="col" aria-sort="descending">"Uncertain for"</th>
                         <th scope="col" class="number">"Money"</th>
                         <th scope="col">"Worker"</th>
-                        <th scope="col" class="number">"Attempt"</th>
+                        <th scope="col">"On it"</th>
                         <th scope="col">
                             <span class="hidden">"Decide"</span>
                         </th>
@@ -162,14 +182,23 @@ fn Shown(
 fn Row(
     operation: OperationView,
     #[prop(into)] outlook: Option<Outlook>,
+    standing: Standing,
     as_of: Timestamp,
     person: Person,
     chosen: Memo<String>,
     came_open: StoredValue<String>,
     #[prop(into)] refused: Option<(Draft, Failure)>,
+    #[prop(into)] unclaimed: Option<Failure>,
     act: ServerAction<Resolve>,
+    claim: ServerAction<Claim>,
 ) -> impl IntoView {
     let id = operation.id.to_string();
+    let ageing =
+        review::ageing(&standing.rules, wording::since(&operation.state).unwrap_or(operation.updated_at), as_of);
+    let over = ageing.words(&standing.rules);
+    let claimed = standing.claim.as_ref().map(|held| review::claim_in_brief(held, &person.email, as_of));
+    let deferred = standing.deferral.as_ref().map(|deferral| review::deferral(deferral, as_of));
+    let proposed = standing.proposal.as_ref().map(|proposal| review::proposal(proposal, as_of));
     let since = wording::since(&operation.state).unwrap_or(operation.updated_at);
     let is_chosen = Memo::new({
         let id = id.clone();
@@ -195,7 +224,7 @@ fn Row(
     };
     let not_before = outlook.as_ref().and_then(|outlook| wording::not_applied_from(outlook, as_of));
     let forms = {
-        let (operation, id) = (operation.clone(), id.clone());
+        let (operation, id, standing) = (operation.clone(), id.clone(), standing.clone());
         move || {
             is_chosen.get().then(|| {
                 let is_opened = came_open.get_value() != id;
@@ -206,7 +235,11 @@ fn Row(
                             <DecisionPanel
                                 operation=operation.clone()
                                 person=person.clone()
+                                standing=standing.clone()
+                                now=as_of
                                 origin=Origin::Queue
+                                unclaimed=unclaimed.clone()
+                                claim
                                 not_before=not_before
                                 refused=refused.clone()
                                 is_opened
@@ -239,6 +272,8 @@ fn Row(
                             </p>
                         }
                     })}
+                {proposed.map(|proposed| view! { <p class="row-proposed"><Plain text=proposed /></p> })}
+                {deferred.map(|deferred| view! { <p class="row-deferred"><Plain text=deferred /></p> })}
                 <p class="row-key">
                     <Plain text=operation.key.workflow.as_str() />
                     " · "
@@ -246,7 +281,11 @@ fn Row(
                 </p>
             </th>
             <td data-label="Uncertain for">
-                <Age since now=as_of />
+                <span class=format!("ageing is-{}", ageing.as_str())>
+                    {(ageing != Ageing::Fresh).then(|| view! { <Icon picture=Picture::Warning /> })}
+                    <Age since now=as_of />
+                </span>
+                {over.map(|over| view! { <p class="row-over">{over}</p> })}
             </td>
             <td class="number" data-label="Money">
                 <Amount money=operation.money.clone() />
@@ -257,8 +296,11 @@ fn Row(
                     None => view! { <span class="none">"not named"</span> }.into_any(),
                 }}
             </td>
-            <td class="number" data-label="Attempt">
-                {operation.attempt}
+            <td data-label="On it">
+                {match claimed {
+                    Some(claimed) => view! { <Plain text=claimed /> }.into_any(),
+                    None => view! { <span class="none">"nobody"</span> }.into_any(),
+                }}
             </td>
             <td class="row-act">{link}</td>
         </tr>

@@ -1,23 +1,21 @@
-//! What people and readers ask: lists, histories, decisions on what is uncertain.
+//! What people and readers ask: lists and histories.
 
-use super::report::{check_length, check_text};
-use super::{Guard, LABEL_CHARACTERS_MAX, TRIES_MAX, Transition, contended, integer, text};
-use crate::actor::Actor;
-use crate::clock::{Timestamp, rfc3339};
+use super::report::check_length;
+use super::{Guard, LABEL_CHARACTERS_MAX};
+use crate::clock::Timestamp;
 use crate::conflict::Conflict;
-use crate::event::{Event, REPORT_TEXT_CHARACTERS_MAX, Resolution};
-use crate::evidence::{Evidence, LINK_CHARACTERS_MAX};
-use crate::id::{EvidenceId, OperationId};
+use crate::event::REPORT_TEXT_CHARACTERS_MAX;
+use crate::evidence::Evidence;
+use crate::id::OperationId;
 use crate::key::{KEY_PART_CHARACTERS_MAX, REVISION_MAX};
 use crate::operation::Operation;
-use crate::person::Person;
 use crate::queue::{Filter, Order, PAGE_ROWS_MAX, Page, PageRequest, Sought};
 use crate::refusal::Refusal;
 use crate::state::StateName;
-use crate::store::{Delivery, Replaced};
+use crate::store::Delivery;
 use crate::summary::{Count, Waiting};
 use crate::token::Reach;
-use crate::trail::{Entry, EntryKind, detail};
+use crate::trail::Entry;
 use crate::view::OperationView;
 
 /// A history shows at most this many conflicts, pieces of evidence and deliveries each; the trail is paged.
@@ -38,15 +36,6 @@ pub struct History {
     pub evidence: Vec<Evidence>,
     /// Its deliveries that were answered without a grant, newest first.
     pub deliveries: Vec<Delivery>,
-}
-
-/// What a decision did.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Settled {
-    /// Where the operation stood.
-    pub before: StateName,
-    /// The operation as it is now.
-    pub operation: OperationView,
 }
 
 impl Guard {
@@ -152,72 +141,6 @@ impl Guard {
         })
     }
 
-    /// A person decides an uncertain operation, as it was when the page was made.
-    ///
-    /// # Errors
-    /// [`Refusal::Forbidden`] by role, [`Refusal::Stale`] when the operation changed since the page was made (by whom, when, to
-    /// what), [`Refusal::Impossible`] when it is not uncertain, a reason or link out of bounds, the store's fault.
-    pub async fn resolve(
-        &self,
-        person: &Person,
-        id: OperationId,
-        seen_version: u64,
-        resolution: &Resolution,
-        reason: &str,
-        link: Option<&str>,
-    ) -> Result<Settled, Refusal> {
-        if !person.role.may_resolve() {
-            return Err(Refusal::Forbidden { reason: "deciding needs the role operator or admin".to_owned() });
-        }
-        check_text("reason", reason)?;
-        match resolution {
-            Resolution::Confirmed { destination_reference } => {
-                check_text("destination_reference", destination_reference)?;
-            }
-            Resolution::NotApplied { reason } => check_text("reason", reason)?,
-        }
-        let link = checked_link(link)?;
-        for _ in 0..TRIES_MAX {
-            let operation = self.reachable(&person.reach, id).await?;
-            self.refuse_stale(&operation, seen_version).await?;
-            let at = self.now();
-            let state = operation.state.after(&Event::Resolved { at, resolution: resolution.clone() })?;
-            if state.name() == StateName::Failed {
-                self.refuse_while_sending(&operation, at).await?;
-                self.refuse_before_final(&operation, at).await?;
-            }
-            let before = operation.state.name();
-            let reference = match resolution {
-                Resolution::Confirmed { destination_reference } => Some(text(destination_reference)),
-                Resolution::NotApplied { .. } => None,
-            };
-            let facts = detail([
-                ("before", Some(text(before.as_str()))),
-                ("destination_reference", reference),
-                ("reason", Some(text(reason))),
-                ("link", link.map(text)),
-                ("seen_version", Some(integer(i64::try_from(seen_version).unwrap_or(i64::MAX)))),
-                ("seen_fingerprint", Some(text(&operation.fingerprint.to_string()))),
-            ]);
-            let actor = Actor::Person { email: person.email.clone() };
-            let transition = Transition { state, at, actor: actor.clone(), kind: EntryKind::Resolved, facts };
-            let mut replacement = self.change(&operation, transition).await?;
-            replacement.evidence = Some(Evidence {
-                id: EvidenceId::new(at, self.inner.entropy.bytes()),
-                operation: id,
-                at,
-                actor,
-                note: reason.to_owned(),
-                link: link.map(ToOwned::to_owned),
-            });
-            let changed = replacement.operation.clone();
-            if self.replace(replacement).await? == Replaced::Replaced {
-                return Ok(Settled { before, operation: self.view(&changed) });
-            }
-        }
-        Err(contended())
-    }
-
     /// The counts of hours from `from` to before `to` within reach.
     ///
     /// # Errors
@@ -233,39 +156,4 @@ impl Guard {
     pub async fn waiting(&self, reach: &Reach) -> Result<Waiting, Refusal> {
         Ok(self.inner.store.waiting(reach).await?)
     }
-
-    /// A late report makes an operation disputed while its latest attempt is under way. Its worker was told to send and has not
-    /// answered; the key must not be free before that lease is over, or two could send at once.
-    async fn refuse_while_sending(&self, operation: &Operation, now: Timestamp) -> Result<(), Refusal> {
-        if operation.state.name() != StateName::Disputed {
-            return Ok(());
-        }
-        match self.interrupted_until(operation).await?.filter(|until| now < *until) {
-            None => Ok(()),
-            Some(until) => Err(Refusal::Impossible {
-                state: operation.state.name(),
-                what: format!(
-                    "decided as not applied before {}: attempt {} may be sending until then",
-                    rfc3339(until),
-                    operation.attempt_number()
-                )
-                .into(),
-            }),
-        }
-    }
-}
-
-fn checked_link(link: Option<&str>) -> Result<Option<&str>, Refusal> {
-    let Some(link) = link.map(str::trim).filter(|link| !link.is_empty()) else { return Ok(None) };
-    if link.chars().count() > LINK_CHARACTERS_MAX {
-        return Err(Refusal::field("link", format!("has over {LINK_CHARACTERS_MAX} characters")));
-    }
-    let is_web_address = link.starts_with("https://") || link.starts_with("http://");
-    if !is_web_address || link.chars().any(|character| character.is_control() || character.is_whitespace()) {
-        return Err(Refusal::field(
-            "link",
-            "is no web address; it starts with https:// or http:// and holds no white space",
-        ));
-    }
-    Ok(Some(link))
 }

@@ -1,18 +1,75 @@
-//! People settle what is uncertain: claims.
+//! People settle what is uncertain: claims, evidence, decisions, and the second person that some decisions need.
+
+use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use super::{Guard, TRIES_MAX, Transition, contended, text};
+use super::report::{check_length, check_text};
+use super::{Guard, TRIES_MAX, Transition, contended, integer, text};
 use crate::actor::Actor;
-use crate::clock::rfc3339;
-use crate::id::OperationId;
+use crate::clock::{Timestamp, rfc3339};
+use crate::event::{Event, Resolution};
+use crate::evidence::{
+    EVIDENCE_PER_OPERATION_MAX, Evidence, FILE_BYTES_MAX, FILES_BYTES_PER_OPERATION_MAX, File, FileHash,
+    LINK_CHARACTERS_MAX, MediaType, NOTE_CHARACTERS_MAX, file_name,
+};
+use crate::id::{EvidenceId, OperationId};
+use crate::json::Json;
 use crate::operation::Operation;
 use crate::person::Person;
 use crate::queue::PAGE_ROWS_MAX;
 use crate::refusal::Refusal;
-use crate::review::{CLAIM_MINUTES, CLAIM_RENEWED_BELOW_MINUTES, Claim, Review, moves};
+use crate::review::{
+    CLAIM_MINUTES, CLAIM_RENEWED_BELOW_MINUTES, Claim, Deferral, KEEP_WAITING_DAYS_MAX, KEEP_WAITING_MINUTES_MIN, Look,
+    Proposal, Review, Ruling, moves,
+};
+use crate::state::StateName;
 use crate::store::Replaced;
+use crate::token::Reach;
 use crate::trail::{Entry, EntryKind, detail};
+use crate::view::OperationView;
+use crate::workflow::ReviewRules;
+
+/// What a decision did.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Settled {
+    /// Where the operation stood.
+    pub before: StateName,
+    /// The operation as it is now.
+    pub operation: OperationView,
+    /// The decision that waits for a second person: nothing else was changed then.
+    pub proposal: Option<Proposal>,
+}
+
+/// How people stand to an operation, for those who may settle it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Standing {
+    /// Who is on it.
+    pub claim: Option<Claim>,
+    /// Until when it is kept waiting.
+    pub deferral: Option<Deferral>,
+    /// What waits for a second person.
+    pub proposal: Option<Proposal>,
+    /// Whether what was proposed is void, since something moved.
+    pub is_void: bool,
+    /// Whether a decision needs a second person.
+    pub needs_second_person: bool,
+    /// Whether its destination can be asked.
+    pub has_lookup: bool,
+    /// After how many minutes it is shown as ageing, and as late.
+    pub rules: ReviewRules,
+}
+
+/// Evidence as somebody adds it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewEvidence {
+    /// In words.
+    pub note: String,
+    /// A web address; blank: none.
+    pub link: String,
+    /// The name and the bytes of a file.
+    pub file: Option<(String, Arc<[u8]>)>,
+}
 
 impl Guard {
     /// The last entry since `seen_version` that a decision on the operation rests on; none where a page of that version is still true.
@@ -108,6 +165,439 @@ impl Guard {
         Err(contended())
     }
 
+    /// A person adds evidence to an operation: a note, a link, a file, or several of them. It decides nothing.
+    ///
+    /// # Errors
+    /// [`Refusal::Forbidden`] by role, [`Refusal::NotFound`], what is empty, too long, of no known type or beyond what an operation can
+    /// hold, the store's fault.
+    pub async fn add_evidence(&self, person: &Person, id: OperationId, new: &NewEvidence) -> Result<Evidence, Refusal> {
+        if !person.role.may_add_evidence() {
+            let reason = "adding evidence needs the role operator, finance or admin".to_owned();
+            return Err(Refusal::Forbidden { reason });
+        }
+        let note = new.note.trim();
+        check_length("note", note, NOTE_CHARACTERS_MAX)?;
+        let link = checked_link(Some(&new.link))?;
+        let file = new.file.as_ref().map(|(name, content)| checked_file(name, content)).transpose()?;
+        if note.is_empty() && link.is_none() && file.is_none() {
+            return Err(Refusal::field("note", "is empty, and so are link and file; one of them is needed"));
+        }
+        for _ in 0..TRIES_MAX {
+            let operation = self.reachable(&person.reach, id).await?;
+            let held = self.inner.store.evidence(id, super::desk::HISTORY_ROWS_MAX).await?;
+            if held.len() >= EVIDENCE_PER_OPERATION_MAX {
+                let message =
+                    format!("is too much: an operation holds {EVIDENCE_PER_OPERATION_MAX} pieces of evidence");
+                return Err(Refusal::field("note", message));
+            }
+            let bytes: u64 = held.iter().filter_map(|evidence| evidence.file.as_ref()).map(|file| file.bytes).sum();
+            if file.as_ref().is_some_and(|file| bytes + file.bytes > FILES_BYTES_PER_OPERATION_MAX) {
+                return Err(Refusal::field(
+                    "file",
+                    "is too much: the files of an operation have up to 50 MiB together",
+                ));
+            }
+            let at = self.now();
+            let actor = Actor::Person { email: person.email.clone() };
+            let evidence = Evidence {
+                id: EvidenceId::new(at, self.inner.entropy.bytes()),
+                operation: id,
+                at,
+                actor: actor.clone(),
+                note: note.to_owned(),
+                link: link.map(ToOwned::to_owned),
+                file: file.clone(),
+            };
+            let facts = detail([
+                ("evidence", Some(text(&evidence.id.to_string()))),
+                ("reason", (!note.is_empty()).then(|| text(note))),
+                ("link", link.map(text)),
+                ("file", file.as_ref().map(file_facts)),
+            ]);
+            let state = operation.state.clone();
+            let transition = Transition { state, at, actor, kind: EntryKind::EvidenceAdded, facts };
+            let mut replacement = self.change(&operation, transition).await?;
+            replacement.evidence = Some(evidence.clone());
+            replacement.file = new.file.as_ref().map(|(_, content)| Arc::clone(content));
+            if self.replace(replacement).await? == Replaced::Replaced {
+                return Ok(evidence);
+            }
+        }
+        Err(contended())
+    }
+
+    /// Evidence that is a file, with its bytes, of an operation within reach.
+    ///
+    /// # Errors
+    /// [`Refusal::NotFound`], the store's fault.
+    pub async fn evidence_file(&self, reach: &Reach, id: EvidenceId) -> Result<(File, Vec<u8>), Refusal> {
+        let found = self.inner.store.evidence_file(id).await?.ok_or_else(|| Refusal::not_found("file"))?;
+        let (evidence, content) = found;
+        match self.reachable(reach, evidence.operation).await {
+            Ok(_) => {}
+            Err(Refusal::NotFound { .. }) => return Err(Refusal::not_found("file")),
+            Err(refusal) => return Err(refusal),
+        }
+        Ok((evidence.file.ok_or_else(|| Refusal::not_found("file"))?, content))
+    }
+
+    /// A person keeps an uncertain operation waiting until a moment: it needs nobody before that, and comes back then.
+    ///
+    /// # Errors
+    /// As for [`Guard::claim`]; [`Refusal::Stale`], a moment out of bounds, a reason out of bounds.
+    pub async fn keep_waiting(
+        &self,
+        person: &Person,
+        id: OperationId,
+        seen_version: u64,
+        until: Timestamp,
+        reason: &str,
+    ) -> Result<Deferral, Refusal> {
+        for _ in 0..TRIES_MAX {
+            let (operation, review) = self.reviewed(person, id, "kept waiting").await?;
+            check_text("reason", reason)?;
+            let at = self.now();
+            let first = at + TimeDelta::minutes(KEEP_WAITING_MINUTES_MIN);
+            let last = at + TimeDelta::days(KEEP_WAITING_DAYS_MAX);
+            if until < first || until > last {
+                let message = format!(
+                    "is out of bounds; from {} to {} ({KEEP_WAITING_DAYS_MAX} days) are possible",
+                    rfc3339(first),
+                    rfc3339(last)
+                );
+                return Err(Refusal::field("until", message));
+            }
+            self.refuse_stale(&operation, seen_version).await?;
+            let deferral = Deferral { by: person.email.clone(), at, until, reason: reason.to_owned() };
+            let facts = detail([
+                ("until", Some(text(&rfc3339(until)))),
+                ("reason", Some(text(reason))),
+                ("seen_version", Some(version(seen_version))),
+            ]);
+            // Whoever decides to wait is no longer on it.
+            let claim = review.claim.clone().filter(|claim| claim.by != person.email);
+            let review = Review { deferral: Some(deferral.clone()), claim, ..review };
+            if self.put_review(person, &operation, review, EntryKind::KeptWaiting, facts).await? == Replaced::Replaced {
+                return Ok(deferral);
+            }
+        }
+        Err(contended())
+    }
+
+    /// A person decides an uncertain operation, as it was when the page was made. Over the workflow's amount the decision is kept as a
+    /// proposal, and nothing else changes until a second person confirms it.
+    ///
+    /// # Errors
+    /// [`Refusal::Forbidden`] by role, [`Refusal::Stale`] when something that the decision rests on changed since the page was made (by
+    /// whom, when, to what), [`Refusal::Impossible`] when it is not uncertain or may not be decided so yet,
+    /// [`Refusal::Unconfirmed`] when the destination does not show what is to be confirmed, a missing evidence, a reason or link out
+    /// of bounds, the store's fault.
+    pub async fn resolve(&self, person: &Person, id: OperationId, ruling: &Ruling) -> Result<Settled, Refusal> {
+        may_decide(person)?;
+        check_text("reason", &ruling.reason)?;
+        match &ruling.resolution {
+            Resolution::Confirmed { destination_reference } => {
+                check_text("destination_reference", destination_reference)?;
+            }
+            Resolution::NotApplied { reason } => check_text("reason", reason)?,
+        }
+        checked_link(ruling.link.as_deref())?;
+        for _ in 0..TRIES_MAX {
+            let operation = self.reachable(&person.reach, id).await?;
+            self.refuse_stale(&operation, ruling.seen_version).await?;
+            let review = self.review(id).await?;
+            if let Some(waits) = self.standing_proposal(&operation, &review).await? {
+                return Err(Refusal::Impossible {
+                    state: operation.state.name(),
+                    what: format!("decided anew while the proposal of {} waits for a second person", waits.by).into(),
+                });
+            }
+            let settling = Settling { ruling, proposal: None };
+            let replacement = self.settling(person, &operation, settling).await?;
+            if !self.review_rules(&operation).needs_second_person(operation.money.as_ref()) {
+                let changed = replacement.operation.clone();
+                if self.replace(replacement).await? == Replaced::Replaced {
+                    let (before, operation) = (operation.state.name(), self.view(&changed));
+                    return Ok(Settled { before, operation, proposal: None });
+                }
+                continue;
+            }
+            let link = checked_link(ruling.link.as_deref())?;
+            let proposal = Proposal {
+                by: person.email.clone(),
+                at: self.now(),
+                resolution: ruling.resolution.clone(),
+                reason: ruling.reason.clone(),
+                link: link.map(ToOwned::to_owned),
+                version: operation.version + 1,
+                fingerprint: operation.fingerprint,
+            };
+            let facts = detail([
+                ("proposed", Some(text(resolved_to(&ruling.resolution).as_str()))),
+                ("destination_reference_proposed", reference_of(&ruling.resolution)),
+                ("reason", Some(text(&ruling.reason))),
+                ("link", link.map(text)),
+                ("look", ruling.look.as_ref().map(look_facts)),
+                ("seen_version", Some(version(ruling.seen_version))),
+                ("seen_fingerprint", Some(text(&operation.fingerprint.to_string()))),
+            ]);
+            let review = Review { proposal: Some(proposal.clone()), claim: None, ..review };
+            let kind = EntryKind::ResolutionProposed;
+            if self.put_review(person, &operation, review, kind, facts).await? == Replaced::Replaced {
+                let operation = self.reachable(&person.reach, id).await?;
+                let before = operation.state.name();
+                return Ok(Settled { before, operation: self.view(&operation), proposal: Some(proposal) });
+            }
+        }
+        Err(contended())
+    }
+
+    /// A second person confirms what the first one decided: only then it is so.
+    ///
+    /// # Errors
+    /// As for [`Guard::resolve`]; [`Refusal::Forbidden`] for the first person, [`Refusal::Impossible`] where nothing is proposed,
+    /// [`Refusal::Stale`] where something moved since the proposal, which is void then.
+    pub async fn confirm_proposal(
+        &self,
+        person: &Person,
+        id: OperationId,
+        seen_version: u64,
+    ) -> Result<Settled, Refusal> {
+        for _ in 0..TRIES_MAX {
+            let (operation, review) = self.reviewed(person, id, "confirmed by a second person").await?;
+            let proposal = self.proposal(&operation, &review, seen_version).await?;
+            if proposal.by == person.email {
+                let reason = "whoever proposed a decision cannot confirm it; another person has to".to_owned();
+                return Err(Refusal::Forbidden { reason });
+            }
+            let ruling = Ruling {
+                seen_version,
+                resolution: proposal.resolution.clone(),
+                reason: proposal.reason.clone(),
+                link: proposal.link.clone(),
+                look: None,
+            };
+            let settling = Settling { ruling: &ruling, proposal: Some(&proposal) };
+            let replacement = self.settling(person, &operation, settling).await?;
+            let changed = replacement.operation.clone();
+            if self.replace(replacement).await? == Replaced::Replaced {
+                let (before, operation) = (operation.state.name(), self.view(&changed));
+                return Ok(Settled { before, operation, proposal: None });
+            }
+        }
+        Err(contended())
+    }
+
+    /// A second person rejects what the first one decided, or the first one takes it back; the operation stays as it is.
+    ///
+    /// # Errors
+    /// As for [`Guard::confirm_proposal`]; a reason out of bounds.
+    pub async fn reject_proposal(
+        &self,
+        person: &Person,
+        id: OperationId,
+        seen_version: u64,
+        reason: &str,
+    ) -> Result<Settled, Refusal> {
+        for _ in 0..TRIES_MAX {
+            let (operation, review) = self.reviewed(person, id, "rejected by a second person").await?;
+            check_text("reason", reason)?;
+            let proposal = self.proposal(&operation, &review, seen_version).await?;
+            let facts = detail([
+                ("proposed_by", Some(text(&proposal.by))),
+                ("proposed", Some(text(resolved_to(&proposal.resolution).as_str()))),
+                ("reason", Some(text(reason))),
+                ("seen_version", Some(version(seen_version))),
+            ]);
+            let review = Review { proposal: None, ..review };
+            let kind = EntryKind::ResolutionRejected;
+            if self.put_review(person, &operation, review, kind, facts).await? == Replaced::Replaced {
+                let operation = self.reachable(&person.reach, id).await?;
+                return Ok(Settled {
+                    before: operation.state.name(),
+                    operation: self.view(&operation),
+                    proposal: None,
+                });
+            }
+        }
+        Err(contended())
+    }
+
+    /// How people stand to each of these operations.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn standings(&self, operations: &[Operation]) -> Result<Vec<Standing>, Refusal> {
+        let now = self.now();
+        let reviews = self.reviews(operations).await?;
+        let mut standings = Vec::with_capacity(operations.len());
+        for (operation, review) in operations.iter().zip(reviews) {
+            let rules = self.review_rules(operation);
+            let proposal = match &review {
+                Some(review) => self.standing_proposal(operation, review).await?,
+                None => None,
+            };
+            let is_proposed = review.as_ref().is_some_and(|review| review.proposal.is_some());
+            standings.push(Standing {
+                claim: review.as_ref().and_then(|review| review.claim_at(now).cloned()),
+                deferral: review.as_ref().and_then(|review| review.deferral_at(now).cloned()),
+                is_void: is_proposed && proposal.is_none(),
+                proposal,
+                needs_second_person: rules.needs_second_person(operation.money.as_ref()),
+                has_lookup: self.catalogue().destination_to_ask(operation.key.workflow.as_str()).is_some(),
+                rules,
+            });
+        }
+        Ok(standings)
+    }
+
+    /// The rules of the operation's workflow for people who settle.
+    pub fn review_rules(&self, operation: &Operation) -> ReviewRules {
+        let catalogue = self.catalogue();
+        let known = catalogue.workflows.get(operation.key.workflow.as_str());
+        known.map(|known| known.workflow.review.clone()).unwrap_or_default()
+    }
+
+    /// The proposal that still stands: nothing that it rests on has moved since.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn standing_proposal(&self, operation: &Operation, review: &Review) -> Result<Option<Proposal>, Refusal> {
+        let Some(proposal) = &review.proposal else { return Ok(None) };
+        let is_void = self.moved_since(operation, proposal.version).await?.is_some();
+        Ok((!is_void && proposal.fingerprint == operation.fingerprint).then(|| proposal.clone()))
+    }
+
+    /// The proposal that a second person decides on, as the page showed it.
+    async fn proposal(&self, operation: &Operation, review: &Review, seen_version: u64) -> Result<Proposal, Refusal> {
+        let Some(proposal) = review.proposal.clone() else {
+            self.refuse_stale(operation, seen_version).await?;
+            let what = "decided by a second person: nothing is proposed".into();
+            return Err(Refusal::Impossible { state: operation.state.name(), what });
+        };
+        self.refuse_stale(operation, seen_version).await?;
+        self.refuse_stale(operation, proposal.version).await?;
+        Ok(proposal)
+    }
+
+    /// The change that a decision makes, with everything that it needs to be allowed.
+    async fn settling(
+        &self,
+        person: &Person,
+        operation: &Operation,
+        settling: Settling<'_>,
+    ) -> Result<crate::store::Replacement, Refusal> {
+        let Settling { ruling, proposal } = settling;
+        let Ruling { seen_version, resolution, reason, link, look } = ruling;
+        let link = checked_link(link.as_deref())?;
+        let at = self.now();
+        let state = operation.state.after(&Event::Resolved { at, resolution: resolution.clone() })?;
+        match resolution {
+            Resolution::NotApplied { .. } => {
+                self.refuse_while_sending(operation, at).await?;
+                self.refuse_before_final(operation, at).await?;
+                if link.is_none() {
+                    self.refuse_without_evidence(operation).await?;
+                }
+            }
+            // What a second person confirms was checked for the first one.
+            Resolution::Confirmed { destination_reference } if proposal.is_none() => {
+                self.refuse_unchecked(operation, destination_reference, look.as_ref())?;
+            }
+            Resolution::Confirmed { .. } => {}
+        }
+        let facts = detail([
+            ("before", Some(text(operation.state.name().as_str()))),
+            ("destination_reference", reference_of(resolution)),
+            ("reason", Some(text(reason))),
+            ("link", link.map(text)),
+            ("look", look.as_ref().map(look_facts)),
+            ("proposed_by", proposal.map(|proposal| text(&proposal.by))),
+            ("proposed_at", proposal.map(|proposal| text(&rfc3339(proposal.at)))),
+            ("seen_version", Some(version(*seen_version))),
+            ("seen_fingerprint", Some(text(&operation.fingerprint.to_string()))),
+        ]);
+        let actor = Actor::Person { email: person.email.clone() };
+        let transition = Transition { state, at, actor: actor.clone(), kind: EntryKind::Resolved, facts };
+        let mut replacement = self.change(operation, transition).await?;
+        replacement.evidence = Some(Evidence {
+            id: EvidenceId::new(at, self.inner.entropy.bytes()),
+            operation: operation.id,
+            at,
+            actor,
+            note: reason.clone(),
+            link: link.map(ToOwned::to_owned),
+            file: None,
+        });
+        Ok(replacement)
+    }
+
+    /// A late report makes an operation disputed while its latest attempt is under way. Its worker was told to send and has not
+    /// answered; the key must not be free before that lease is over, or two could send at once.
+    async fn refuse_while_sending(&self, operation: &Operation, now: Timestamp) -> Result<(), Refusal> {
+        if operation.state.name() != StateName::Disputed {
+            return Ok(());
+        }
+        match self.interrupted_until(operation).await?.filter(|until| now < *until) {
+            None => Ok(()),
+            Some(until) => Err(Refusal::Impossible {
+                state: operation.state.name(),
+                what: format!(
+                    "decided as not applied before {}: attempt {} may be sending until then",
+                    rfc3339(until),
+                    operation.attempt_number()
+                )
+                .into(),
+            }),
+        }
+    }
+
+    /// Refuses to take an operation as not applied on somebody's word alone: a link or a file is needed that came since the attempt
+    /// began, or a look at the destination that showed something. Where the destination said that there is such a record already, what
+    /// it does not show is no evidence.
+    async fn refuse_without_evidence(&self, operation: &Operation) -> Result<(), Refusal> {
+        let since = operation.attempt.as_ref().map_or(operation.created_at, |attempt| attempt.begun_at);
+        let held = self.inner.store.evidence(operation.id, super::desk::HISTORY_ROWS_MAX).await?;
+        let is_shown = |evidence: &Evidence| evidence.link.is_some() || evidence.file.is_some();
+        if held.iter().any(|evidence| evidence.at >= since && is_shown(evidence)) {
+            return Ok(());
+        }
+        let recovery = self.inner.store.recovery(operation.id).await?;
+        if recovery.is_some_and(|recovery| recovery.exists_at.is_some()) {
+            let message = "is needed: the destination said that there is such a record already, so that it does not show it is not enough. Give a link here, or add a link or a file to the evidence";
+            return Err(Refusal::field("evidence", message));
+        }
+        let latest = integer(operation.attempt_number());
+        let after = operation.version.saturating_sub(PAGE_ROWS_MAX.into());
+        let entries = self.inner.store.entries(operation.id, after, PAGE_ROWS_MAX).await?;
+        let has_shown = |entry: &Entry| {
+            entry.kind == EntryKind::LookedUp
+                && entry.detail.member("attempt") == Some(&latest)
+                && entry.detail.member("finding").and_then(Json::as_str) != Some("inconclusive")
+        };
+        if entries.iter().any(has_shown) {
+            return Ok(());
+        }
+        let message = "is needed: nothing shows yet that it was not applied. Give a link here, add a link or a file to the evidence, or look at the destination";
+        Err(Refusal::field("evidence", message))
+    }
+
+    /// Refuses to confirm what the destination was not asked about, where it can be asked, and what it does not show, unless the person
+    /// was shown that and confirms once more.
+    fn refuse_unchecked(&self, operation: &Operation, reference: &str, look: Option<&Look>) -> Result<(), Refusal> {
+        if self.catalogue().destination_to_ask(operation.key.workflow.as_str()).is_none() {
+            return Ok(());
+        }
+        let Some(look) = look else {
+            return Err(Refusal::field("destination_reference", "was not looked for at the destination yet"));
+        };
+        if look.shows(reference) {
+            return Ok(());
+        }
+        let shown = look.looked.finding.sentence();
+        if look.acknowledged.as_ref() == Some(&shown) { Ok(()) } else { Err(Refusal::Unconfirmed { shown }) }
+    }
+
     /// An uncertain operation within the person's reach with its review, for somebody who may decide on it.
     async fn reviewed(
         &self,
@@ -115,9 +605,7 @@ impl Guard {
         id: OperationId,
         what: &'static str,
     ) -> Result<(Operation, Review), Refusal> {
-        if !person.role.may_resolve() {
-            return Err(Refusal::Forbidden { reason: "this needs the role operator or admin".to_owned() });
-        }
+        may_decide(person)?;
         let operation = self.reachable(&person.reach, id).await?;
         if !operation.state.is_uncertain() {
             return Err(Refusal::Impossible { state: operation.state.name(), what: what.into() });
@@ -138,7 +626,7 @@ impl Guard {
         operation: &Operation,
         review: Review,
         kind: EntryKind,
-        facts: crate::json::Json,
+        facts: Json,
     ) -> Result<Replaced, Refusal> {
         let actor = Actor::Person { email: person.email.clone() };
         let transition = Transition { state: operation.state.clone(), at: self.now(), actor, kind, facts };
@@ -146,4 +634,89 @@ impl Guard {
         replacement.review = review.change();
         self.replace(replacement).await
     }
+}
+
+/// A decision that is being made, perhaps as it was proposed.
+struct Settling<'a> {
+    ruling: &'a Ruling,
+    proposal: Option<&'a Proposal>,
+}
+
+fn may_decide(person: &Person) -> Result<(), Refusal> {
+    if person.role.may_resolve() {
+        Ok(())
+    } else {
+        Err(Refusal::Forbidden { reason: "deciding needs the role operator or admin".to_owned() })
+    }
+}
+
+fn version(version: u64) -> Json {
+    integer(i64::try_from(version).unwrap_or(i64::MAX))
+}
+
+/// The state that a decision leads to.
+const fn resolved_to(resolution: &Resolution) -> StateName {
+    match resolution {
+        Resolution::Confirmed { .. } => StateName::Confirmed,
+        Resolution::NotApplied { .. } => StateName::Failed,
+    }
+}
+
+fn reference_of(resolution: &Resolution) -> Option<Json> {
+    match resolution {
+        Resolution::Confirmed { destination_reference } => Some(text(destination_reference)),
+        Resolution::NotApplied { .. } => None,
+    }
+}
+
+/// What the destination showed for a decision, and whether it was decided against that.
+fn look_facts(look: &Look) -> Json {
+    detail([
+        ("request", Some(text(&look.looked.request))),
+        ("asked_at", Some(text(&rfc3339(look.asked_at)))),
+        ("status", look.looked.status.map(integer)),
+        ("finding", Some(text(look.looked.finding.as_str()))),
+        ("shown", Some(text(&look.looked.finding.sentence()))),
+        ("acknowledged", look.acknowledged.is_some().then_some(Json::Bool(true))),
+    ])
+}
+
+fn file_facts(file: &File) -> Json {
+    detail([
+        ("name", Some(text(&file.name))),
+        ("media_type", Some(text(file.media_type.as_str()))),
+        ("bytes", Some(integer(i64::try_from(file.bytes).unwrap_or(i64::MAX)))),
+        ("sha256", Some(text(&file.sha256.to_string()))),
+    ])
+}
+
+fn checked_file(name: &str, content: &[u8]) -> Result<File, Refusal> {
+    let name = file_name(name);
+    if name.is_empty() {
+        return Err(Refusal::field("file", "has no name"));
+    }
+    if content.is_empty() {
+        return Err(Refusal::field("file", "is empty"));
+    }
+    if content.len() > FILE_BYTES_MAX {
+        return Err(Refusal::field("file", "has over 5 MiB; put it where others can see it, and give the link"));
+    }
+    let media_type = MediaType::of(&name, content).map_err(|message| Refusal::field("file", message))?;
+    let bytes = u64::try_from(content.len()).unwrap_or(u64::MAX);
+    Ok(File { name, media_type, bytes, sha256: FileHash::of(content) })
+}
+
+fn checked_link(link: Option<&str>) -> Result<Option<&str>, Refusal> {
+    let Some(link) = link.map(str::trim).filter(|link| !link.is_empty()) else { return Ok(None) };
+    if link.chars().count() > LINK_CHARACTERS_MAX {
+        return Err(Refusal::field("link", format!("has over {LINK_CHARACTERS_MAX} characters")));
+    }
+    let is_web_address = link.starts_with("https://") || link.starts_with("http://");
+    if !is_web_address || link.chars().any(|character| character.is_control() || character.is_whitespace()) {
+        return Err(Refusal::field(
+            "link",
+            "is no web address; it starts with https:// or http:// and holds no white space",
+        ));
+    }
+    Ok(Some(link))
 }

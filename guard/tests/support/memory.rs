@@ -16,7 +16,7 @@ use guard::clock::Timestamp;
 use guard::conflict::Conflict;
 use guard::evidence::Evidence;
 use guard::fingerprint::Fingerprint;
-use guard::id::{OperationId, PersonId};
+use guard::id::{EvidenceId, OperationId, PersonId};
 use guard::key::OperationKey;
 use guard::operation::Operation;
 use guard::person::Person;
@@ -77,6 +77,7 @@ struct Tables {
     entries: HashMap<OperationId, Vec<Entry>>,
     conflicts: Vec<(Conflict, String)>,
     evidence: Vec<Evidence>,
+    files: HashMap<EvidenceId, Vec<u8>>,
     deliveries: Vec<Delivery>,
     counts: Vec<Count>,
     catalogue: Catalogue,
@@ -216,7 +217,7 @@ impl Tables {
     }
 
     fn replace(&mut self, replacement: &Replacement) -> Replaced {
-        let Replacement { operation, entry, conflict, evidence, response, supersedes, recovery, review, counts } =
+        let Replacement { operation, entry, conflict, evidence, file, response, supersedes, recovery, review, counts } =
             replacement;
         let Some(held) = self.operations.get(&operation.id) else { return Replaced::Stale };
         if held.version + 1 != operation.version {
@@ -237,6 +238,9 @@ impl Tables {
         self.entries.entry(operation.id).or_default().push(entry.clone());
         self.conflicts.extend(conflict.clone());
         self.evidence.extend(evidence.clone());
+        if let Some((evidence, content)) = evidence.as_ref().zip(file.as_ref()) {
+            self.files.insert(evidence.id, content.to_vec());
+        }
         if let Some(response) = response {
             self.responses.insert(operation.id, response.clone());
         }

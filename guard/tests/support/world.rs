@@ -19,10 +19,12 @@ use guard::event::{Outcome, Resolution};
 use guard::id::{OperationId, PersonId};
 use guard::json::Json;
 use guard::key::{KeyPart, OperationKey};
+use guard::lookup::{Finding, Looked};
 use guard::operation::{LeaseToken, Operation};
 use guard::payload::Payload;
 use guard::person::{Person, Role};
 use guard::refusal::Refusal;
+use guard::review::{Look, Ruling};
 use guard::service::{BeginRequest, Definitions, Guard, Report, Settled};
 use guard::state::{State, StateName};
 use guard::token::{Reach, Scope, Token};
@@ -403,8 +405,29 @@ impl Operator {
 
     /// Decides on the page as it was at `version`.
     pub async fn decides_on(&self, id: OperationId, version: u64, resolution: Resolution) -> Result<Settled, Refusal> {
-        self.guard.resolve(&self.person, id, version, &resolution, "looked in the ledger", None).await
+        self.guard.resolve(&self.person, id, &ruling(&self.guard, version, resolution)).await
     }
+}
+
+/// A decision with everything that it needs: a link to evidence, and the destination showing what is confirmed.
+pub fn ruling(guard: &Guard, seen_version: u64, resolution: Resolution) -> Ruling {
+    let look = match &resolution {
+        Resolution::Confirmed { destination_reference } => Some(Look {
+            asked_at: guard.now(),
+            looked: Looked {
+                request: "GET /tasks".to_owned(),
+                status: Some(200),
+                pages: 1,
+                took_milliseconds: 12,
+                finding: Finding::Found { destination_reference: destination_reference.clone() },
+                candidates: Vec::new(),
+            },
+            acknowledged: None,
+        }),
+        Resolution::NotApplied { .. } => None,
+    };
+    let link = Some("https://tickets.example/4711".to_owned());
+    Ruling { seen_version, resolution, reason: "looked in the ledger".to_owned(), link, look }
 }
 
 pub fn not_applied() -> Resolution {

@@ -204,6 +204,10 @@ impl Told {
             | EntryKind::ConflictOpened
             | EntryKind::Claimed
             | EntryKind::ClaimReleased
+            | EntryKind::EvidenceAdded
+            | EntryKind::KeptWaiting
+            | EntryKind::ResolutionProposed
+            | EntryKind::ResolutionRejected
             | EntryKind::WorkflowApplied
             | EntryKind::WorkflowRemoved
             | EntryKind::DestinationApplied

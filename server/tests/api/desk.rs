@@ -10,7 +10,9 @@ use guard::actor::Actor;
 use guard::clock::{Clock, Timestamp};
 use guard::event::Resolution;
 use guard::id::{OperationId, PersonId};
+use guard::lookup::{Finding, Looked};
 use guard::person::{Person, Role};
+use guard::review::{Look, Ruling};
 use guard::service::{Definitions, Guard, Settled};
 use guard::token::{Reach, Scope};
 use serde_json::Value;
@@ -142,7 +144,24 @@ impl Desk {
             reach: Reach::EVERYTHING,
         };
         let version = self.server.guard.operation(&Reach::EVERYTHING, id).await.unwrap().version;
-        self.server.guard.resolve(&operator, id, version, &resolution, "looked it up there", None).await.unwrap()
+        let guard = &self.server.guard;
+        let look = match &resolution {
+            Resolution::Confirmed { destination_reference } => Some(Look {
+                asked_at: guard.now(),
+                looked: Looked {
+                    request: "GET /tasks".to_owned(),
+                    status: Some(200),
+                    pages: 1,
+                    took_milliseconds: 12,
+                    finding: Finding::Found { destination_reference: destination_reference.clone() },
+                    candidates: Vec::new(),
+                },
+                acknowledged: None,
+            }),
+            Resolution::NotApplied { .. } => None,
+        };
+        let (reason, link) = ("looked it up there".to_owned(), Some("https://tickets.example/4711".to_owned()));
+        guard.resolve(&operator, id, &Ruling { seen_version: version, resolution, reason, link, look }).await.unwrap()
     }
 
     /// What the store goes away for: closes it under the running server.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use app::failure::Failure;
 use guard::actor::Actor;
+use guard::clock::Clock as _;
 use guard::destination::Destination;
 use guard::key::KeyPart;
 use guard::person::Role;
@@ -15,6 +16,7 @@ use leptos::server_fn::axum::server_fn_paths;
 use leptos_axum::generate_route_list;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use server::clock::SystemClock;
 
 use super::support::{Answer, Browser, Desk, Scratch, on_each_database};
 
@@ -45,6 +47,12 @@ struct Given {
     number: usize,
 }
 
+/// A moment to come as a browser's field writes it.
+fn in_an_hour() -> String {
+    let then = SystemClock::new().now() + chrono::TimeDelta::hours(1);
+    then.format("%Y-%m-%dT%H:%M").to_string()
+}
+
 /// Every server function. One that is not here makes the test fail.
 const FUNCTIONS: &[Function] = &[
     Function {
@@ -53,6 +61,15 @@ const FUNCTIONS: &[Function] = &[
         request: |given| {
             let email = format!("new{}@example.test", given.number);
             Request::Form(vec![("draft[email]", email), ("draft[role]", "viewer".to_owned())])
+        },
+    },
+    Function {
+        name: "claim",
+        may: WHO_RESOLVES,
+        request: |given| {
+            let id = given.unknown["id"].as_str().unwrap().to_owned();
+            let origin = ("origin", "operation".to_owned());
+            Request::Form(vec![("operation", id), ("give_back", "false".to_owned()), origin])
         },
     },
     Function { name: "choose_theme", may: EVERYBODY, request: |_| Request::Form(vec![("theme", "dark".to_owned())]) },
@@ -100,9 +117,9 @@ const FUNCTIONS: &[Function] = &[
                 ("draft[operation]", text("id")),
                 ("draft[version]", "2".to_owned()),
                 ("draft[fingerprint]", text("fingerprint")),
-                ("draft[verdict]", "confirmed".to_owned()),
-                ("draft[destination_reference]", "task-907".to_owned()),
-                ("draft[reason]", "seen in the ledger".to_owned()),
+                ("draft[verdict]", "keep_waiting".to_owned()),
+                ("draft[until]", in_an_hour()),
+                ("draft[reason]", "the ledger posts at ten".to_owned()),
             ])
         },
     },
@@ -321,7 +338,7 @@ async fn nothing_of_another_company_is_seen_or_touched() {
         let (hidden, missing) =
             (page(&mut ada, other.unknown["id"].as_str().unwrap()).await, page(&mut ada, nowhere).await);
         assert_eq!(hidden, missing);
-        for name in ["look_up_now", "read_operation", "resolve", "revoke_token"] {
+        for name in ["claim", "look_up_now", "read_operation", "resolve", "revoke_token"] {
             let function = FUNCTIONS.iter().find(|function| function.name == name).unwrap();
             let answer = call(&mut ada, function, &other).await;
             assert_eq!(answer.status, StatusCode::NOT_FOUND, "{name}: {answer:?}");

@@ -33,7 +33,7 @@ fn ledger(finality_seconds: u32) -> Destination {
     toml::from_str(&profile).unwrap()
 }
 
-async fn configured(desk: &Desk, destinations: Vec<Destination>) {
+pub async fn configured(desk: &Desk, destinations: Vec<Destination>) {
     let mut workflow = Workflow::named(KeyPart::new("handoff").unwrap());
     workflow.destination = destinations.first().map(|destination| destination.name.clone());
     let definitions = Definitions { workflows: vec![workflow], destinations };
@@ -41,7 +41,7 @@ async fn configured(desk: &Desk, destinations: Vec<Destination>) {
 }
 
 /// An operation that its worker reported as unknown.
-async fn unknown(desk: &Desk, document: &str) -> Operation {
+pub async fn unknown(desk: &Desk, document: &str) -> Operation {
     let scopes = BTreeSet::from([Scope::OperationsWrite]);
     let made = desk.guard.create_token(document, scopes, Reach::EVERYTHING, &Actor::CommandLine).await.unwrap();
     let part = |text: &str| KeyPart::new(text).unwrap();

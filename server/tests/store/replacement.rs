@@ -47,6 +47,12 @@ fn evidence_for(operation: &Operation) -> Evidence {
         actor: actor(),
         note: "seen in the list of tasks".to_owned(),
         link: Some("https://tasks.example.test/907".to_owned()),
+        file: Some(guard::evidence::File {
+            name: "statement.csv".to_owned(),
+            media_type: guard::evidence::MediaType::Csv,
+            bytes: 3,
+            sha256: guard::evidence::FileHash::of(b"a;b"),
+        }),
     }
 }
 

@@ -264,6 +264,7 @@ pub fn change(operation: &Operation, state: State, at: Timestamp) -> Replacement
         entry,
         conflict: None,
         evidence: None,
+        file: None,
         response: None,
         supersedes: None,
         recovery: RecoveryChange::Keep,

@@ -51,6 +51,7 @@ impl Change {
             Self::Insert(new) => new.payload.len(),
             Self::Replace(replacement) => {
                 replacement.response.as_ref().map_or(0, String::len)
+                    + replacement.file.as_ref().map_or(0, |content| content.len())
                     + replacement.conflict.as_ref().map_or(0, |(_, payload)| payload.len())
             }
         }
@@ -269,6 +270,7 @@ impl<'a> Columns<'a> {
                         response,
                         counts,
                         evidence: _,
+                        file: _,
                         supersedes: _,
                         recovery: _,
                         review: _,
@@ -372,7 +374,7 @@ impl<'a> Columns<'a> {
 /// What few changes bring along: conflicts, evidence, the operations that they supersede, recoveries and reviews.
 struct Beside<'a> {
     conflicts: Vec<(ConflictRow, &'a str)>,
-    evidence: Vec<EvidenceRow>,
+    evidence: Vec<(EvidenceRow, Option<&'a [u8]>)>,
     /// Each superseded operation with its successor.
     superseded: Vec<(Uuid, Uuid)>,
     recoveries: Keeping,
@@ -388,7 +390,8 @@ impl<'a> Beside<'a> {
             let Change::Replace(replacement) = change else { continue };
             let conflict = replacement.conflict.as_ref();
             beside.conflicts.extend(conflict.map(|(conflict, payload)| (conflict.into(), payload.as_str())));
-            beside.evidence.extend(replacement.evidence.as_ref().map(EvidenceRow::from));
+            let evidence = replacement.evidence.as_ref().map(EvidenceRow::from);
+            beside.evidence.extend(evidence.map(|evidence| (evidence, replacement.file.as_deref())));
             let previous = replacement.supersedes.map(|previous| Uuid::from_u128(previous.as_u128()));
             beside.superseded.extend(previous.map(|previous| (previous, change.id())));
             beside.recoveries.take(change.id(), &replacement.recovery);
@@ -415,12 +418,29 @@ impl<'a> Beside<'a> {
             );
             bind_conflict(sqlx::query(&sql), &conflict).bind(payload).execute(&mut *connection).await?;
         }
-        self.evidence.retain(|evidence| stored.contains(&evidence.operation));
-        for evidence in self.evidence {
-            let sql = format!("INSERT INTO evidence ({}) VALUES ($1, $2, $3, $4, $5, $6)", EvidenceRow::COLUMNS);
-            let EvidenceRow { id, operation, at, actor, note, link } = evidence;
-            let insert = sqlx::query(&sql).bind(id).bind(operation).bind(at).bind(actor).bind(note).bind(link);
+        self.evidence.retain(|(evidence, _)| stored.contains(&evidence.operation));
+        for (evidence, content) in self.evidence {
+            let sql = format!(
+                "INSERT INTO evidence ({}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                EvidenceRow::COLUMNS
+            );
+            let id = evidence.id;
+            let insert = sqlx::query(&sql)
+                .bind(id)
+                .bind(evidence.operation)
+                .bind(evidence.at)
+                .bind(evidence.actor)
+                .bind(evidence.note)
+                .bind(evidence.link)
+                .bind(evidence.file_name)
+                .bind(evidence.file_type)
+                .bind(evidence.file_bytes)
+                .bind(evidence.file_sha256);
             insert.execute(&mut *connection).await?;
+            if let Some(content) = content {
+                let insert = sqlx::query("INSERT INTO evidence_file (evidence, content) VALUES ($1, $2)");
+                insert.bind(id).bind(content).execute(&mut *connection).await?;
+            }
         }
         self.superseded.retain(|(_, successor)| stored.contains(successor));
         self.superseded.sort_unstable();

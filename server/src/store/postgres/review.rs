@@ -1,15 +1,17 @@
 //! What people do about uncertain operations.
 
 use async_trait::async_trait;
-use guard::id::OperationId;
+use guard::evidence::Evidence;
+use guard::id::{EvidenceId, OperationId};
 use guard::refusal::StoreFault;
 use guard::review::{Review, ReviewChange};
 use guard::store::Reviews;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::connection::bounded;
 use super::{PostgresStore, uuid};
-use crate::store::row::ReviewRow;
+use crate::store::row::{EvidenceRow, ReviewRow};
 
 /// What changes of operations make of their reviews.
 #[derive(Default)]
@@ -73,5 +75,15 @@ impl Reviews for PostgresStore {
         let ids: Vec<Uuid> = operations.iter().map(|operation| uuid(*operation)).collect();
         let sql = format!("SELECT {} FROM review WHERE operation = ANY($1)", ReviewRow::COLUMNS);
         self.all::<ReviewRow, _>(sqlx::query(&sql).bind(ids)).await
+    }
+
+    async fn evidence_file(&self, id: EvidenceId) -> Result<Option<(Evidence, Vec<u8>)>, StoreFault> {
+        let key = Uuid::from_u128(id.as_u128());
+        let sql = format!("SELECT {} FROM evidence WHERE id = $1", EvidenceRow::COLUMNS);
+        let evidence = self.all::<EvidenceRow, Evidence>(sqlx::query(&sql).bind(key)).await?.pop();
+        let mut connection = self.connection().await?;
+        let content = sqlx::query_scalar("SELECT content FROM evidence_file WHERE evidence = $1").bind(key);
+        let content = bounded(content.fetch_optional(&mut *connection)).await.map_err(|trouble| trouble.fault(&id))?;
+        Ok(evidence.zip(content))
     }
 }

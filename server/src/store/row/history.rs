@@ -2,7 +2,7 @@
 
 use guard::conflict::Conflict;
 use guard::decision::DecisionName;
-use guard::evidence::Evidence;
+use guard::evidence::{Evidence, File, FileHash, MediaType};
 use guard::fingerprint::Fingerprint;
 use guard::id::{ConflictId, EvidenceId, OperationId};
 use guard::json::Json;
@@ -129,16 +129,22 @@ pub struct EvidenceRow {
     pub actor: String,
     pub note: String,
     pub link: Option<String>,
+    pub file_name: Option<String>,
+    pub file_type: Option<String>,
+    pub file_bytes: Option<i64>,
+    pub file_sha256: Option<Vec<u8>>,
 }
 
 impl EvidenceRow {
     /// The columns, in the order of the fields.
-    pub const COLUMNS: &'static str = "id, operation, at, actor, note, link";
+    pub const COLUMNS: &'static str =
+        "id, operation, at, actor, note, link, file_name, file_type, file_bytes, file_sha256";
 }
 
 impl From<&Evidence> for EvidenceRow {
     fn from(evidence: &Evidence) -> Self {
-        let Evidence { id, operation, at, actor, note, link } = evidence;
+        let Evidence { id, operation, at, actor, note, link, file } = evidence;
+        let file = file.as_ref();
         Self {
             id: uuid(id.as_u128()),
             operation: uuid(operation.as_u128()),
@@ -146,6 +152,10 @@ impl From<&Evidence> for EvidenceRow {
             actor: actor.to_string(),
             note: note.clone(),
             link: link.clone(),
+            file_name: file.map(|file| file.name.clone()),
+            file_type: file.map(|file| file.media_type.as_str().to_owned()),
+            file_bytes: file.map(|file| column_number(file.bytes)),
+            file_sha256: file.map(|file| file.sha256.as_bytes().to_vec()),
         }
     }
 }
@@ -155,6 +165,18 @@ impl TryFrom<EvidenceRow> for Evidence {
 
     fn try_from(row: EvidenceRow) -> Result<Self, StoreFault> {
         let place = Place::new("evidence", &row.id);
+        let file = match (row.file_name, row.file_type, row.file_bytes, row.file_sha256) {
+            (Some(name), Some(media_type), Some(bytes), Some(sha256)) => Some(File {
+                name,
+                media_type: place.some("file_type", MediaType::parse(&media_type))?,
+                bytes: place.number("file_bytes", bytes)?,
+                sha256: FileHash::from_bytes(place.bytes("file_sha256", &sha256)?),
+            }),
+            (None, None, None, None) => None,
+            (Some(_) | None, Some(_) | None, Some(_) | None, Some(_) | None) => {
+                return Err(place.corrupt("file_name"));
+            }
+        };
         Ok(Self {
             id: EvidenceId::from_u128(row.id.as_u128()),
             operation: OperationId::from_u128(row.operation.as_u128()),
@@ -162,6 +184,7 @@ impl TryFrom<EvidenceRow> for Evidence {
             actor: place.read("actor", row.actor.parse())?,
             note: row.note,
             link: row.link,
+            file,
         })
     }
 }

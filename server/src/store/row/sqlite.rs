@@ -189,6 +189,10 @@ impl FromSqlite for EvidenceRow {
             actor: columns.take()?,
             note: columns.take()?,
             link: columns.take()?,
+            file_name: columns.take()?,
+            file_type: columns.take()?,
+            file_bytes: columns.take()?,
+            file_sha256: columns.take()?,
         })
     }
 }

@@ -1,17 +1,18 @@
 //! What people do about uncertain operations.
 
 use async_trait::async_trait;
-use guard::id::OperationId;
+use guard::evidence::Evidence;
+use guard::id::{EvidenceId, OperationId};
 use guard::refusal::StoreFault;
 use guard::review::{Review, ReviewChange};
 use guard::store::Reviews;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use uuid::Uuid;
 
-use super::SqliteStore;
 use super::readers::one;
 use super::work::{execute, key};
-use crate::store::row::ReviewRow;
+use super::{SqliteStore, fault};
+use crate::store::row::{EvidenceRow, ReviewRow};
 
 /// What a change of an operation makes of its review, as a row.
 pub(super) enum Keeping {
@@ -71,6 +72,19 @@ impl Reviews for SqliteStore {
                 .iter()
                 .map(|operation| one::<ReviewRow, _>(connection, "review", &sql, [key(*operation)]).transpose());
             found.flatten().collect()
+        })
+        .await
+    }
+
+    async fn evidence_file(&self, id: EvidenceId) -> Result<Option<(Evidence, Vec<u8>)>, StoreFault> {
+        self.read(move |connection| {
+            let key = id.as_u128().to_be_bytes();
+            let content: rusqlite::Result<Option<Vec<u8>>> = connection
+                .prepare_cached("SELECT content FROM evidence_file WHERE evidence = ?1")
+                .and_then(|mut statement| statement.query_row([key], |row| row.get(0)).optional());
+            let content = content.map_err(|error| fault::of(&error, "evidence_file", &id))?;
+            let sql = format!("SELECT {} FROM evidence WHERE id = ?1", EvidenceRow::COLUMNS);
+            Ok(one::<EvidenceRow, Evidence>(connection, "evidence", &sql, [key])?.zip(content))
         })
         .await
     }

@@ -1,6 +1,6 @@
 //! What the writer does for operations, and the reads of single records.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use guard::id::OperationId;
 use guard::operation::Operation;
@@ -207,6 +207,7 @@ pub(super) struct Replace {
     entry: EntryRow,
     conflict: Option<(ConflictRow, String)>,
     evidence: Option<EvidenceRow>,
+    file: Option<Arc<[u8]>>,
     response: Option<String>,
     supersedes: Option<OperationId>,
     recovery: Keeping,
@@ -216,13 +217,14 @@ pub(super) struct Replace {
 
 impl From<Replacement> for Replace {
     fn from(replacement: Replacement) -> Self {
-        let Replacement { operation, entry, conflict, evidence, response, supersedes, recovery, review, counts } =
+        let Replacement { operation, entry, conflict, evidence, file, response, supersedes, recovery, review, counts } =
             replacement;
         Self {
             row: OperationRow::from(&operation),
             entry: EntryRow::of(operation.id.into(), &entry),
             conflict: conflict.map(|(conflict, payload)| (ConflictRow::from(&conflict), payload)),
             evidence: evidence.as_ref().map(EvidenceRow::from),
+            file,
             response,
             supersedes,
             recovery: recovery.into(),
@@ -273,9 +275,25 @@ impl Replace {
             transaction,
             "evidence",
             &row.id,
-            "INSERT INTO evidence (id, operation, at, actor, note, link) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![&row.id.as_bytes()[..], &row.operation.as_bytes()[..], row.at, row.actor, row.note, row.link],
+            "INSERT INTO evidence (id, operation, at, actor, note, link, file_name, file_type, file_bytes, file_sha256) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            params![
+                &row.id.as_bytes()[..],
+                &row.operation.as_bytes()[..],
+                row.at,
+                row.actor,
+                row.note,
+                row.link,
+                row.file_name,
+                row.file_type,
+                row.file_bytes,
+                row.file_sha256,
+            ],
         )?;
+        if let Some(content) = &self.file {
+            let sql = "INSERT INTO evidence_file (evidence, content) VALUES (?1, ?2)";
+            execute(transaction, "evidence_file", &row.id, sql, params![&row.id.as_bytes()[..], &content[..]])?;
+        }
         Ok(())
     }
 }
