@@ -30,6 +30,8 @@ pub fn App() -> impl IntoView {
                     <Route path=StaticSegment("operations") view=pages::operations() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("operations"), ParamSegment("id")) view=pages::operation() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("compare")) view=pages::compare() ssr=SsrMode::Async />
+                    <Route path=StaticSegment("conflicts") view=pages::conflicts() ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("conflicts"), ParamSegment("id")) view=pages::conflict() ssr=SsrMode::Async />
                     <Route path=StaticSegment("unknown") view=pages::unknown() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("runs"), ParamSegment("id")) view=pages::run() ssr=SsrMode::Async />
                     <Route path=StaticSegment("settings") view=pages::settings() ssr=SsrMode::Async />

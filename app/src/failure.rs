@@ -55,7 +55,8 @@ impl Failure {
                 | Refusal::Stale { .. }
                 | Refusal::Unconfirmed { .. }
                 | Refusal::Taken { .. }
-                | Refusal::Rules(_) => StatusCode::CONFLICT,
+                | Refusal::Rules(_)
+                | Refusal::Conflict(_) => StatusCode::CONFLICT,
                 Refusal::Store(fault) => match fault {
                     StoreFault::Unavailable | StoreFault::Contended { .. } => StatusCode::SERVICE_UNAVAILABLE,
                     StoreFault::Full => StatusCode::INSUFFICIENT_STORAGE,

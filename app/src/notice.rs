@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use guard::{
-    id::{OperationId, TokenId},
+    id::{ConflictId, OperationId, TokenId},
     lookup::Trial,
     person::{Person, Role},
     review::Deferral,
-    service::Settled,
+    service::{ConflictSettled, Settled},
     token::Token,
 };
 
@@ -139,6 +139,70 @@ pub(crate) enum ClaimNotice {
     Done,
     /// Nothing was changed.
     Refused(OperationId, Failure),
+}
+
+/// A decision on a conflict, as a person writes it. Nothing of it is lost when it is refused.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ConflictDraft {
+    /// The conflict.
+    pub conflict: ConflictId,
+    /// The version of the operation that the page showed.
+    pub version: u64,
+    /// The fingerprint of the payload that came, as the page showed it.
+    pub fingerprint: String,
+    /// What is decided.
+    #[serde(default)]
+    pub verdict: Option<ConflictChoice>,
+    /// The number of the other document.
+    #[serde(default)]
+    pub document: String,
+    /// The places that say nothing.
+    #[serde(default)]
+    pub places: Vec<String>,
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+    /// Where others can see it.
+    #[serde(default)]
+    pub link: String,
+    /// The conflict that opens after it; empty where there is none.
+    #[serde(default)]
+    pub next: String,
+    /// The filter of the queue that the person came from, as its address writes it.
+    #[serde(default)]
+    pub search: String,
+}
+
+/// What a person can decide about a conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ConflictChoice {
+    /// The approved payload stands.
+    Keep,
+    /// It is another document.
+    Other,
+    /// What differs says nothing.
+    Noise,
+}
+
+impl ConflictChoice {
+    /// The name in a form.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Other => "other",
+            Self::Noise => "noise",
+        }
+    }
+}
+
+/// What became of a decision on a conflict.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum ConflictNotice {
+    /// It was made.
+    Done(Box<ConflictSettled>),
+    /// Nothing was changed.
+    Refused(Box<ConflictDraft>, Failure),
 }
 
 /// What became of the wish that an operation is looked for now.

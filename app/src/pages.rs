@@ -4,6 +4,8 @@
 //! loaded with the first of its pages. A new page is a line here and a route in `app.rs`; it costs the other parts nothing.
 
 pub(crate) mod compare;
+pub(crate) mod conflict;
+pub(crate) mod conflicts;
 pub(crate) mod login;
 pub(crate) mod missing;
 pub(crate) mod operation;
@@ -77,5 +79,6 @@ parts! {
     operation { operation::OperationPage }
     compare { compare::ComparePage }
     queues { unknown::UnknownPage }
+    conflicts { conflicts::ConflictsPage, conflict::ConflictPage }
     settings { settings::SettingsPage }
 }

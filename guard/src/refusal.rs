@@ -86,6 +86,9 @@ pub enum Refusal {
     /// A change of rules is refused.
     #[error(transparent)]
     Rules(#[from] crate::rules::RuleRefusal),
+    /// A decision on a conflict is not taken.
+    #[error(transparent)]
+    Conflict(#[from] crate::conflict::ConflictRefusal),
     /// The store could not do it; nothing was decided.
     #[error(transparent)]
     Store(#[from] StoreFault),

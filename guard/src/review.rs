@@ -157,10 +157,14 @@ impl Review {
 
 /// Whether an entry tells of something that a decision on the operation rests on, so that a page from before it is no longer true.
 ///
-/// Who is on it, that a masked field was opened, that a lease lasts longer, and that a look at the destination showed nothing, are none.
+/// Who is on it, that a masked field was opened, that a lease lasts longer, what was decided on another payload, and that a look at the destination showed nothing, are none.
 pub fn moves(entry: &Entry) -> bool {
     match entry.kind {
-        EntryKind::Claimed | EntryKind::ClaimReleased | EntryKind::Extended | EntryKind::RunApplied => false,
+        EntryKind::Claimed
+        | EntryKind::ClaimReleased
+        | EntryKind::Extended
+        | EntryKind::RunApplied
+        | EntryKind::ConflictDecided => false,
         EntryKind::LookedUp => {
             let fact = |name: &str| entry.detail.member(name).and_then(Json::as_str).unwrap_or_default();
             let shows_nothing = matches!(fact("finding"), "absent" | "inconclusive");
@@ -178,6 +182,7 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::KeptWaiting
         | EntryKind::ResolutionProposed
         | EntryKind::ResolutionRejected
+        | EntryKind::Registered
         | EntryKind::Resolved
         | EntryKind::WorkflowApplied
         | EntryKind::WorkflowRemoved

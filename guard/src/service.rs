@@ -19,7 +19,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 pub use administration::{Applied, Change as AppliedChange, Definitions};
 pub use begin::{BeginRequest, LABEL_CHARACTERS_MAX};
-pub use conflict::{REVISIONS_LISTED_MAX, Version, Versions};
+pub use conflict::{
+    ConflictReport, ConflictSettled, Neighbours, PAST_CONFLICTS_MAX, REVISIONS_LISTED_MAX, SeenConflict, Version,
+    Versions,
+};
 pub use desk::History;
 pub use lists::Exported;
 pub use recovery::{Outlook, Proof, Sought};
@@ -250,6 +253,7 @@ impl Transition {
             operation,
             entry,
             conflict: None,
+            decided: None,
             evidence: None,
             file: None,
             response: None,

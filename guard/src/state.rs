@@ -141,6 +141,11 @@ impl State {
         }
     }
 
+    /// The state of an operation that a person registers: never sent, and free to be begun.
+    pub const fn registered(at: Timestamp) -> Self {
+        Self::Released { since: at }
+    }
+
     /// The state of a first attempt: one-step workflows may write from the start.
     pub const fn begun(at: Timestamp, lease_expires_at: Timestamp, two_step: bool) -> Self {
         if two_step { Self::Acquired { lease_expires_at } } else { Self::Sending { since: at, lease_expires_at } }

@@ -32,7 +32,7 @@ use crate::token::{Reach, Token};
 use crate::trail::{ChainHash, Entry};
 use crate::workflow::Workflow;
 
-pub use conflict::Conflicts;
+pub use conflict::{Conflicts, LISTED_CHANGES_CHARACTERS_MAX};
 pub use lists::Lists;
 pub use review::Reviews;
 pub use rules::Rules;
@@ -68,6 +68,8 @@ pub struct Replacement {
     pub entry: Entry,
     /// A conflict that is opened, with the payload that came (compact JSON).
     pub conflict: Option<(Conflict, String)>,
+    /// A conflict of the operation that is decided; one that is not open stays as it is.
+    pub decided: Option<(ConflictId, crate::conflict::ConflictDecision)>,
     /// Evidence that is added.
     pub evidence: Option<Evidence>,
     /// The bytes of the file that the evidence is.

@@ -47,6 +47,10 @@ pub enum EntryKind {
     ResolutionProposed,
     /// A second person rejected that, or the first one took it back.
     ResolutionRejected,
+    /// A person decided on a conflict.
+    ConflictDecided,
+    /// A person said that a payload which came under another key belongs to this one: it may be begun.
+    Registered,
     /// A person decided an uncertain outcome.
     Resolved,
     /// Administration: a workflow was made or changed.
@@ -91,7 +95,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 37] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -107,6 +111,8 @@ impl EntryKind {
         Self::KeptWaiting,
         Self::ResolutionProposed,
         Self::ResolutionRejected,
+        Self::ConflictDecided,
+        Self::Registered,
         Self::Resolved,
         Self::WorkflowApplied,
         Self::WorkflowRemoved,
@@ -147,6 +153,8 @@ impl EntryKind {
             Self::KeptWaiting => "kept_waiting",
             Self::ResolutionProposed => "resolution_proposed",
             Self::ResolutionRejected => "resolution_rejected",
+            Self::ConflictDecided => "conflict_decided",
+            Self::Registered => "registered",
             Self::Resolved => "resolved",
             Self::WorkflowApplied => "workflow_applied",
             Self::WorkflowRemoved => "workflow_removed",

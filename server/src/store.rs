@@ -12,6 +12,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use guard::clock::{Clock, Entropy};
 use guard::id::OperationId;
+use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
 use guard::store::{Registry, Store};
 use tokio::sync::broadcast;
@@ -195,4 +196,14 @@ impl Database {
     pub async fn backup(&self, to: &Path) -> Result<(), BackupError> {
         self.backend.backup(to).await
     }
+}
+
+/// The page of conflicts that the rows make: one row more than asked for says that there is a next one.
+fn conflict_page(mut rows: Vec<guard::conflict::Conflict>, page: &PageRequest) -> Page<guard::conflict::Conflict> {
+    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+    let has_more = rows.len() > limit;
+    rows.truncate(limit);
+    let last = rows.last().filter(|_| has_more);
+    let next = last.map(|last| Cursor::behind(last.opened_at, last.id.as_u128()));
+    Page { rows, next }
 }

@@ -24,6 +24,7 @@ pub(crate) fn ConflictCard(
     stands: &'static str,
     now: Timestamp,
 ) -> impl IntoView {
+    let is_open = conflict.is_open();
     let listed = conflict.changes.len() as u64;
     let total = u64::from(conflict.changes_total);
     let rest = (total > listed)
@@ -35,7 +36,7 @@ pub(crate) fn ConflictCard(
             <p class="conflict-head">
                 <span class="badge is-conflict">
                     <Icon picture=Picture::Unequal />
-                    {if conflict.is_open { "Open conflict" } else { "Closed conflict" }}
+                    {if is_open { "Open conflict" } else { "Closed conflict" }}
                 </span>
                 " came "
                 {wording::counted(conflict.hits, "time", "times")}
@@ -60,9 +61,11 @@ pub(crate) fn ConflictCard(
                 </table>
             </div>
             <p>
-                <a href=format!("/operations/{}/compare?right={}", conflict.operation, conflict.id)>
-                    "Compare both payloads"
+                <a href=format!("/conflicts/{}", conflict.id)>
+                    {if is_open { "Look at it and decide" } else { "See the decision" }}
                 </a>
+                " · "
+                <a href=format!("/operations/{}/compare?right={}", conflict.operation, conflict.id)>"Compare both payloads"</a>
             </p>
             {rest.map(|rest| view! { <p class="note">{rest}</p> })}
             <p class="note">

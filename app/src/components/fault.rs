@@ -1,6 +1,9 @@
 //! A page that cannot be shown, and what to do about it.
 
-use guard::refusal::{Refusal, StoreFault};
+use guard::{
+    conflict::ConflictRefusal,
+    refusal::{Refusal, StoreFault},
+};
 use leptos::prelude::*;
 
 use super::{heading::Heading, plain::Plain};
@@ -54,6 +57,9 @@ pub(crate) fn sentence(failure: &Failure) -> String {
         let (state, by, at) = (wording::state_word(*state).to_lowercase(), wording::actor(by), wording::moment(*at));
         return format!("Meanwhile it is {state}: {by} changed it at {at}.");
     }
+    if let Failure::Refused(Refusal::Conflict(ConflictRefusal::Decided { how, by, at })) = failure {
+        return format!("{} decided it at {}: {how}. Nothing was changed.", wording::actor(by), wording::moment(*at));
+    }
     let text = failure.to_string();
     let mut characters = text.chars();
     let start = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
@@ -90,7 +96,8 @@ const fn told(failure: &Failure) -> (&'static str, &'static str) {
             | Refusal::Stale { .. }
             | Refusal::Unconfirmed { .. }
             | Refusal::Taken { .. }
-            | Refusal::Rules(_) => ("It has moved on", "Nothing was changed. Look at it as it is now."),
+            | Refusal::Rules(_)
+            | Refusal::Conflict(_) => ("It has moved on", "Nothing was changed. Look at it as it is now."),
         },
         Failure::SignedOut => ("You are signed out", "Your session has ended. What you had open is where it was."),
         Failure::Malformed { .. } => {

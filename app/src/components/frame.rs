@@ -1,6 +1,6 @@
 //! What stands around every page: where one can go, who one is, what waits.
 
-use guard::summary::{UNCERTAIN_COUNTED_MAX, Waiting};
+use guard::summary::UNCERTAIN_COUNTED_MAX;
 use leptos::prelude::*;
 use leptos_router::{
     components::{A, Outlet},
@@ -52,7 +52,13 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
     let waiting = move || {
         Suspend::new(async move {
             let waiting = surroundings.await.ok().map(|surroundings| surroundings.waiting);
-            waiting.map(|waiting| view! { <Waits waiting /> }).into_any()
+            waiting.map(|waiting| view! { <Waits number=waiting.uncertain /> }).into_any()
+        })
+    };
+    let conflicting = move || {
+        Suspend::new(async move {
+            let waiting = surroundings.await.ok().map(|surroundings| surroundings.waiting);
+            waiting.map(|waiting| view! { <Waits number=waiting.open_conflicts /> }).into_any()
         })
     };
     let person = move || {
@@ -93,6 +99,13 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
                             </A>
                         </li>
                         <li>
+                            <A href="/conflicts">
+                                <Icon picture=Picture::Unequal />
+                                "Conflicts"
+                                <Part part=conflicting />
+                            </A>
+                        </li>
+                        <li>
                             <A href="/settings">
                                 <Icon picture=Picture::Sliders />
                                 "Settings"
@@ -123,12 +136,13 @@ pub(crate) fn Mark() -> impl IntoView {
 }
 
 #[component]
-fn Waits(waiting: Waiting) -> impl IntoView {
-    let number = match waiting.uncertain {
+fn Waits(number: u32) -> impl IntoView {
+    let is_any = number > 0;
+    let number = match number {
         UNCERTAIN_COUNTED_MAX.. => format!("{}+", wording::number(UNCERTAIN_COUNTED_MAX.into())),
         fewer => wording::number(fewer.into()),
     };
-    (waiting.uncertain > 0).then(|| {
+    is_any.then(|| {
         view! {
             <span class="waits">
                 {number}

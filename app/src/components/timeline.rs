@@ -148,6 +148,17 @@ fn of_entry(entry: &Entry) -> Happening {
             let by = fact("proposed_by").unwrap_or_default();
             (format!("Rejected what {by} proposed{because}"), "bad")
         }
+        EntryKind::ConflictDecided => {
+            let what = match fact("outcome").unwrap_or_default().as_str() {
+                "other_document" => format!("it is another document, {}", fact("document").unwrap_or_default()),
+                "noise" => "what differs is noise".to_owned(),
+                _ => "the approved payload stands".to_owned(),
+            };
+            (format!("A conflict was decided: {what}{because}"), "good")
+        }
+        EntryKind::Registered => {
+            (format!("Registered from a conflict of another document, never sent: it may be begun{because}"), "good")
+        }
         EntryKind::Resolved => {
             let before = fact("before").unwrap_or_default();
             let second = fact("proposed_by").map(|by| format!(". Proposed by {by}")).unwrap_or_default();

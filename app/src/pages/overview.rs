@@ -146,7 +146,7 @@ fn Figures(
             </li>
             <li class="figure" class:is-bad=(waiting.open_conflicts > 0)>
                 <h2>
-                    <a href="/operations?conflicts=open">"Open conflicts"</a>
+                    <a href="/conflicts">"Open conflicts"</a>
                 </h2>
                 <p class="figure-number">{many(waiting.open_conflicts)}</p>
                 <p class="figure-note">"the same key with another payload"</p>

@@ -8,7 +8,7 @@ use super::desk::HISTORY_ROWS_MAX;
 use super::grant::{Granted, actor, proceed};
 use super::report::check_length;
 use super::{Guard, TRIES_MAX, Transition, contended, integer, require, text};
-use crate::conflict::Conflict;
+use crate::conflict::{Conflict, ConflictOutcome, ConflictStanding, Places};
 use crate::decision::{Asker, Decision, DecisionName, Verdict, decide};
 use crate::diff::{CHANGES_LISTED_MAX, Change, changes};
 use crate::fingerprint::Fingerprint;
@@ -19,6 +19,7 @@ use crate::operation::Operation;
 use crate::payload::Payload;
 use crate::pointer::Pointer;
 use crate::refusal::Refusal;
+use crate::rules::RuleStanding;
 use crate::state::State;
 use crate::store::{Delivery, Replaced, VersionedWorkflow};
 use crate::summary::{Count, Counted};
@@ -282,6 +283,7 @@ impl Guard {
         let mut found =
             held.map(|held| changes(&held, &request.payload, volatile.as_deref().unwrap_or(&[]))).unwrap_or_default();
         let changes_total = u32::try_from(found.len()).unwrap_or(u32::MAX);
+        let places = Places::of(operation.key.workflow.as_str(), &found);
         found.truncate(CHANGES_LISTED_MAX);
         if let Some(known) = self.conflict_in_same_places(&operation, &found, changes_total).await? {
             let conflict = Conflict { changes: found, ..known };
@@ -291,11 +293,14 @@ impl Guard {
             id: ConflictId::new(at, self.inner.entropy.bytes()),
             operation: operation.id,
             fingerprint: received,
+            workflow: operation.key.workflow.as_str().to_owned(),
+            company: operation.key.company.as_str().to_owned(),
             changes: found,
             changes_total,
+            places,
             opened_at: at,
             hits: 1,
-            is_open: true,
+            standing: ConflictStanding::Open,
         };
         let facts = detail([
             ("conflict", Some(text(&conflict.id.to_string()))),
@@ -317,22 +322,35 @@ impl Guard {
     }
 
     /// The open conflict whose payload differs in exactly these places, where all of them are moments: a job that runs every hour
-    /// and writes the hour into its payload makes one conflict, not one for each hour. Any other wrong payload is a conflict of
-    /// its own.
+    /// and writes the hour into its payload makes one conflict, not one for each hour. So does one that was decided as noise, while
+    /// the places that shall be left out wait for approval. Any other wrong payload is a conflict of its own.
     async fn conflict_in_same_places(
         &self,
         operation: &Operation,
         found: &[Change],
         changes_total: u32,
     ) -> Result<Option<Conflict>, Refusal> {
-        if found.is_empty() || operation.open_conflicts == 0 || !found.iter().all(only_the_moment_differs) {
+        if found.is_empty() || !found.iter().all(only_the_moment_differs) {
             return Ok(None);
         }
         let known = self.inner.store.conflicts(operation.id, HISTORY_ROWS_MAX).await?;
-        Ok(known.into_iter().filter(|known| known.is_open && known.changes_total == changes_total).find(|known| {
+        let alike = known.into_iter().filter(|known| known.changes_total == changes_total).filter(|known| {
             let places = known.changes.iter().map(|change| &change.path);
             known.changes.iter().all(only_the_moment_differs) && places.eq(found.iter().map(|change| &change.path))
-        }))
+        });
+        for known in alike {
+            let still_takes = match known.decision().map(|decision| &decision.outcome) {
+                None => true,
+                Some(ConflictOutcome::Noise { proposal, .. }) => {
+                    self.rule_proposal(*proposal).await?.standing == RuleStanding::Open
+                }
+                Some(ConflictOutcome::KeptApproved | ConflictOutcome::OtherDocument { .. }) => false,
+            };
+            if still_takes {
+                return Ok(Some(known));
+            }
+        }
+        Ok(None)
     }
 
     async fn decide_on_missing_revision(&self, key: &OperationKey) -> Result<Decision, Refusal> {

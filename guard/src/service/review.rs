@@ -706,7 +706,7 @@ fn checked_file(name: &str, content: &[u8]) -> Result<File, Refusal> {
     Ok(File { name, media_type, bytes, sha256: FileHash::of(content) })
 }
 
-fn checked_link(link: Option<&str>) -> Result<Option<&str>, Refusal> {
+pub(super) fn checked_link(link: Option<&str>) -> Result<Option<&str>, Refusal> {
     let Some(link) = link.map(str::trim).filter(|link| !link.is_empty()) else { return Ok(None) };
     if link.chars().count() > LINK_CHARACTERS_MAX {
         return Err(Refusal::field("link", format!("has over {LINK_CHARACTERS_MAX} characters")));

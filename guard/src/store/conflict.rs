@@ -2,11 +2,16 @@
 
 use async_trait::async_trait;
 
-use crate::conflict::Conflict;
+use crate::conflict::{Conflict, ConflictFilter, ConflictGroup, ConflictOrder};
 use crate::id::ConflictId;
+use crate::queue::{Page, PageRequest};
 use crate::refusal::StoreFault;
+use crate::token::Reach;
 
-/// Conflicts by their own ids.
+/// In lists, the changes of a conflict are left out where their text is longer than this, in characters.
+pub const LISTED_CHANGES_CHARACTERS_MAX: usize = 20_000;
+
+/// Conflicts by their own ids, and as a queue.
 #[async_trait]
 pub trait Conflicts: Send + Sync {
     /// The conflict with this id.
@@ -14,4 +19,22 @@ pub trait Conflicts: Send + Sync {
 
     /// The payload that came, compact JSON; none when it was dropped.
     async fn conflict_payload(&self, id: ConflictId) -> Result<Option<String>, StoreFault>;
+
+    /// A page of conflicts within reach; long changes are left out ([`LISTED_CHANGES_CHARACTERS_MAX`]).
+    async fn conflict_page(
+        &self,
+        reach: &Reach,
+        filter: &ConflictFilter,
+        order: ConflictOrder,
+        page: &PageRequest,
+    ) -> Result<Page<Conflict>, StoreFault>;
+
+    /// The groups of the oldest [`crate::summary::UNCERTAIN_COUNTED_MAX`] open conflicts within reach, the largest first, at most
+    /// `limit`. Of the filter, the workflow and the company count.
+    async fn conflict_groups(
+        &self,
+        reach: &Reach,
+        filter: &ConflictFilter,
+        limit: u32,
+    ) -> Result<Vec<ConflictGroup>, StoreFault>;
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use guard::access::Access;
 use guard::clock::Timestamp;
-use guard::conflict::Conflict;
+use guard::conflict::{Conflict, ConflictStanding};
 use guard::evidence::Evidence;
 use guard::fingerprint::Fingerprint;
 use guard::id::{EvidenceId, OperationId, PersonId};
@@ -217,8 +217,19 @@ impl Tables {
     }
 
     fn replace(&mut self, replacement: &Replacement) -> Replaced {
-        let Replacement { operation, entry, conflict, evidence, file, response, supersedes, recovery, review, counts } =
-            replacement;
+        let Replacement {
+            operation,
+            entry,
+            conflict,
+            decided,
+            evidence,
+            file,
+            response,
+            supersedes,
+            recovery,
+            review,
+            counts,
+        } = replacement;
         let Some(held) = self.operations.get(&operation.id) else { return Replaced::Stale };
         if held.version + 1 != operation.version {
             return Replaced::Stale;
@@ -237,6 +248,12 @@ impl Tables {
         self.operations.insert(operation.id, Operation { duplicates_prevented, superseded_by, ..operation.clone() });
         self.entries.entry(operation.id).or_default().push(entry.clone());
         self.conflicts.extend(conflict.clone());
+        for (id, decision) in decided.iter() {
+            let open = self.conflicts.iter_mut().find(|(known, _)| known.id == *id && known.is_open());
+            if let Some((known, _)) = open {
+                known.standing = ConflictStanding::Decided(Box::new(decision.clone()));
+            }
+        }
         self.evidence.extend(evidence.clone());
         if let Some((evidence, content)) = evidence.as_ref().zip(file.as_ref()) {
             self.files.insert(evidence.id, content.to_vec());
@@ -471,7 +488,7 @@ impl Store for Memory {
         let open: BTreeSet<OperationId> = tables
             .conflicts
             .iter()
-            .filter(|(conflict, _)| conflict.is_open)
+            .filter(|(conflict, _)| conflict.is_open())
             .map(|(known, _)| known.operation)
             .collect();
         let open_conflicts = tables

@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use guard::clock::Timestamp;
+use guard::conflict::ConflictOutcome;
 use guard::decision::{Decision, DecisionName};
 use guard::operation::Operation;
 use serde::Serialize;
@@ -189,10 +190,19 @@ pub fn answer(decision: &Decision, now: Timestamp, public_url: &str) -> Result<A
         }
         Decision::Conflict { operation, conflict, is_new: _ } => {
             let places = conflict.changes_total;
-            let detail = format!(
-                "the same key was begun with another payload, which differs in {places} {}; do not send",
-                if places == 1 { "place" } else { "places" }
-            );
+            let places = if places == 1 { "1 place".to_owned() } else { format!("{places} places") };
+            let decided = match conflict.decision().map(|decision| &decision.outcome) {
+                None => String::new(),
+                Some(ConflictOutcome::OtherDocument { key }) => format!(
+                    ". A person decided that it is another document: begin it as document {:?}",
+                    key.document.as_str()
+                ),
+                Some(outcome @ (ConflictOutcome::KeptApproved | ConflictOutcome::Noise { .. })) => {
+                    format!(". A person decided: {}", outcome.sentence())
+                }
+            };
+            let detail =
+                format!("the same key was begun with another payload, which differs in {places}; do not send{decided}");
             Err(held(
                 name,
                 detail,

@@ -6,7 +6,7 @@ use std::fmt;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use guard::clock::{Timestamp, rfc3339};
-use guard::conflict::Conflict;
+use guard::conflict::{Conflict, ConflictDecision, ConflictOutcome};
 use guard::decision::{DecisionName, Next};
 use guard::diff::{Change, ChangeKind};
 use guard::json::Json;
@@ -73,9 +73,7 @@ impl Serialize for ReviewUrl<'_> {
         let Self { public_url, operation, conflict } = self;
         match conflict {
             None => serializer.collect_str(&format_args!("{public_url}/operations/{operation}")),
-            Some(conflict) => {
-                serializer.collect_str(&format_args!("{public_url}/operations/{operation}#conflict-{conflict}"))
-            }
+            Some(conflict) => serializer.collect_str(&format_args!("{public_url}/conflicts/{conflict}")),
         }
     }
 }
@@ -200,6 +198,57 @@ pub struct ConflictBody<'a> {
     /// How many places differ.
     #[schema(minimum = 0)]
     pub changes_total: u32,
+    /// What a person has decided about it; absent while it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<ConflictDecisionBody<'a>>,
+}
+
+/// What a person has decided about a conflict.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ConflictDecision)]
+pub struct ConflictDecisionBody<'a> {
+    /// `kept_approved`: the approved payload stands. `other_document`: begin this payload under `key`. `noise`: what differs shall be
+    /// left out of the fingerprint.
+    pub outcome: &'a str,
+    /// When it was decided.
+    #[schema(value_type = String, format = DateTime)]
+    pub decided_at: Moment,
+    /// Why.
+    pub reason: &'a str,
+    /// The key under which this payload may be begun, where it is another document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyBody<'a>>,
+}
+
+/// The six parts that identify an operation.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OperationKey)]
+#[allow(missing_docs, reason = "the parts of a key, as everywhere")]
+pub struct KeyBody<'a> {
+    pub workflow: &'a str,
+    pub company: &'a str,
+    pub source_system: &'a str,
+    pub document: &'a str,
+    pub action: &'a str,
+    pub revision: u32,
+}
+
+impl<'a> ConflictDecisionBody<'a> {
+    fn of(decision: &'a ConflictDecision) -> Self {
+        let key = match &decision.outcome {
+            ConflictOutcome::OtherDocument { key } => Some(KeyBody {
+                workflow: key.workflow.as_str(),
+                company: key.company.as_str(),
+                source_system: key.source_system.as_str(),
+                document: key.document.as_str(),
+                action: key.action.as_str(),
+                revision: key.revision,
+            }),
+            ConflictOutcome::KeptApproved | ConflictOutcome::Noise { .. } => None,
+        };
+        let outcome = decision.outcome.as_str();
+        Self { outcome, decided_at: Moment(decision.at), reason: &decision.reason, key }
+    }
 }
 
 impl<'a> ConflictBody<'a> {
@@ -210,6 +259,7 @@ impl<'a> ConflictBody<'a> {
             review_url: ReviewUrl { public_url, operation: conflict.operation, conflict: Some(conflict.id) },
             changes: conflict.changes.iter().map(ChangeBody::of).collect(),
             changes_total: conflict.changes_total,
+            decision: conflict.decision().map(ConflictDecisionBody::of),
         }
     }
 }

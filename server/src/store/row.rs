@@ -12,7 +12,7 @@ mod rules;
 mod sqlite;
 
 pub use administration::{DestinationRow, PersonRow, TokenRow, WorkflowRow};
-pub use history::{ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, SealRow};
+pub use history::{ConflictGroupRow, ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, SealRow};
 pub use lists::{RunItemRow, RunRow, ViewRow};
 pub use operation::OperationRow;
 pub use recovery::{AccessRow, RecoveryRow};

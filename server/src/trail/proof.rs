@@ -188,7 +188,7 @@ impl Told {
         let fact = |name: &str| entry.detail.member(name).and_then(Json::as_str).map(ToOwned::to_owned);
         self.state = fact("state").or(self.state.take());
         match entry.kind {
-            EntryKind::Begun => {
+            EntryKind::Begun | EntryKind::Registered => {
                 self.key = fact("key").or(self.key.take());
                 self.fingerprint = fact("fingerprint").or(self.fingerprint.take());
                 self.lease = fact("lease").or(self.lease.take());
@@ -208,6 +208,7 @@ impl Told {
             | EntryKind::KeptWaiting
             | EntryKind::ResolutionProposed
             | EntryKind::ResolutionRejected
+            | EntryKind::ConflictDecided
             | EntryKind::WorkflowApplied
             | EntryKind::WorkflowRemoved
             | EntryKind::DestinationApplied

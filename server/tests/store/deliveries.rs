@@ -105,7 +105,10 @@ async fn hits_of_a_conflict_are_counted(fresh: Fresh) {
         changes_total: 1,
         opened_at: now(),
         hits: 1,
-        is_open: true,
+        standing: guard::conflict::ConflictStanding::Open,
+        workflow: operation.key.workflow.as_str().to_owned(),
+        company: operation.key.company.as_str().to_owned(),
+        places: guard::conflict::Places::default(),
     };
     replacement.conflict = Some((conflict.clone(), "{}".to_owned()));
     store.replace(replacement).await.unwrap();

@@ -313,7 +313,10 @@ async fn what_waits_is_summed_within_reach(fresh: Fresh) {
             changes_total: 0,
             opened_at: moment(60),
             hits: 1,
-            is_open: true,
+            standing: guard::conflict::ConflictStanding::Open,
+            workflow: unknown.key.workflow.as_str().to_owned(),
+            company: unknown.key.company.as_str().to_owned(),
+            places: guard::conflict::Places::default(),
         },
         "{}".to_owned(),
     ));

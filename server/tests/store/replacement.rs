@@ -34,7 +34,10 @@ fn conflict_on(operation: &Operation, fingerprint: [u8; 32]) -> Conflict {
         changes_total: 3,
         opened_at: at,
         hits: 1,
-        is_open: true,
+        standing: guard::conflict::ConflictStanding::Open,
+        workflow: operation.key.workflow.as_str().to_owned(),
+        company: operation.key.company.as_str().to_owned(),
+        places: guard::conflict::Places::default(),
     }
 }
 

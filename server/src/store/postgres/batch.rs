@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use guard::conflict::place_key;
 use guard::store::{NewOperation, Replacement};
 use guard::summary::Count;
 use guard::trail::{ChainHash, Entry};
@@ -15,7 +16,7 @@ use uuid::Uuid;
 
 use super::recovery::Keeping;
 use crate::store::behind::TEN_THOUSANDTHS_BOUND;
-use crate::store::row::{ConflictRow, CountRow, EntryRow, EvidenceRow, OperationRow};
+use crate::store::row::{ConflictRow, CountRow, EntryRow, EvidenceRow, OperationRow, json_text};
 
 /// A change of one operation.
 #[derive(Clone, Debug)]
@@ -269,6 +270,7 @@ impl<'a> Columns<'a> {
                         conflict,
                         response,
                         counts,
+                        decided: _,
                         evidence: _,
                         file: _,
                         supersedes: _,
@@ -373,7 +375,9 @@ impl<'a> Columns<'a> {
 
 /// What few changes bring along: conflicts, evidence, the operations that they supersede, recoveries and reviews.
 struct Beside<'a> {
-    conflicts: Vec<(ConflictRow, &'a str)>,
+    conflicts: Vec<(ConflictRow, &'a str, Vec<[u8; 16]>)>,
+    /// Each operation with the conflict of it that was decided.
+    decided: Vec<(Uuid, Uuid, String)>,
     evidence: Vec<(EvidenceRow, Option<&'a [u8]>)>,
     /// Each superseded operation with its successor.
     superseded: Vec<(Uuid, Uuid)>,
@@ -383,13 +387,22 @@ struct Beside<'a> {
 
 impl<'a> Beside<'a> {
     fn of(changes: &[&'a Change]) -> Self {
-        let (conflicts, evidence, superseded) = (Vec::new(), Vec::new(), Vec::new());
+        let (conflicts, decided, evidence, superseded) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (recoveries, reviews) = (Keeping::default(), super::review::Keeping::default());
-        let mut beside = Self { conflicts, evidence, superseded, recoveries, reviews };
+        let mut beside = Self { conflicts, decided, evidence, superseded, recoveries, reviews };
         for change in changes {
             let Change::Replace(replacement) = change else { continue };
             let conflict = replacement.conflict.as_ref();
-            beside.conflicts.extend(conflict.map(|(conflict, payload)| (conflict.into(), payload.as_str())));
+            beside.conflicts.extend(conflict.map(|(conflict, payload)| {
+                let places = conflict.places.listed.iter().map(|place| place_key(place)).collect();
+                (conflict.into(), payload.as_str(), places)
+            }));
+            let decided = replacement.decided.as_ref();
+            beside.decided.extend(
+                decided.map(|(conflict, decision)| {
+                    (change.id(), Uuid::from_u128(conflict.as_u128()), json_text(decision))
+                }),
+            );
             let evidence = replacement.evidence.as_ref().map(EvidenceRow::from);
             beside.evidence.extend(evidence.map(|evidence| (evidence, replacement.file.as_deref())));
             let previous = replacement.supersedes.map(|previous| Uuid::from_u128(previous.as_u128()));
@@ -402,6 +415,7 @@ impl<'a> Beside<'a> {
 
     fn is_empty(&self) -> bool {
         self.conflicts.is_empty()
+            && self.decided.is_empty()
             && self.evidence.is_empty()
             && self.superseded.is_empty()
             && self.recoveries.is_empty()
@@ -410,13 +424,24 @@ impl<'a> Beside<'a> {
 
     /// Stores what belongs to the operations that were changed.
     async fn store(mut self, connection: &mut PgConnection, stored: &[Uuid]) -> Result<(), sqlx::Error> {
-        self.conflicts.retain(|(conflict, _)| stored.contains(&conflict.operation));
-        for (conflict, payload) in self.conflicts {
+        self.conflicts.retain(|(conflict, ..)| stored.contains(&conflict.operation));
+        for (conflict, payload, places) in self.conflicts {
             let sql = format!(
-                "INSERT INTO conflict ({}, payload) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                "INSERT INTO conflict ({}, payload) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
                 ConflictRow::COLUMNS
             );
             bind_conflict(sqlx::query(&sql), &conflict).bind(payload).execute(&mut *connection).await?;
+            let places: Vec<Vec<u8>> = places.into_iter().map(Vec::from).collect();
+            let insert = sqlx::query(
+                "INSERT INTO conflict_place (place, conflict) SELECT place, $2 FROM unnest($1::bytea[]) AS place",
+            );
+            insert.bind(places).bind(conflict.id).execute(&mut *connection).await?;
+        }
+        self.decided.retain(|(operation, ..)| stored.contains(operation));
+        self.decided.sort_unstable();
+        for (_, conflict, decision) in self.decided {
+            let update = sqlx::query("UPDATE conflict SET is_open = false, decision = $2 WHERE id = $1 AND is_open");
+            update.bind(conflict).bind(decision).execute(&mut *connection).await?;
         }
         self.evidence.retain(|(evidence, _)| stored.contains(&evidence.operation));
         for (evidence, content) in self.evidence {
@@ -457,7 +482,21 @@ fn bind_conflict<'q>(
     query: Query<'q, Postgres, PgArguments>,
     conflict: &ConflictRow,
 ) -> Query<'q, Postgres, PgArguments> {
-    let ConflictRow { id, operation, fingerprint, changes, changes_total, opened_at, hits, is_open } = conflict.clone();
+    let ConflictRow {
+        id,
+        operation,
+        fingerprint,
+        changes,
+        changes_total,
+        opened_at,
+        hits,
+        is_open,
+        workflow,
+        company,
+        places,
+        grouping_key,
+        decision,
+    } = conflict.clone();
     query
         .bind(id)
         .bind(operation)
@@ -467,4 +506,9 @@ fn bind_conflict<'q>(
         .bind(opened_at)
         .bind(hits)
         .bind(is_open)
+        .bind(workflow)
+        .bind(company)
+        .bind(places)
+        .bind(grouping_key)
+        .bind(decision)
 }

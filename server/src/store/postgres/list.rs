@@ -167,11 +167,8 @@ pub(super) async fn waiting(connection: &mut PgConnection, reach: &Reach) -> Res
     let rows: Vec<AtRisk> = uncertain.build_query_as().fetch_all(&mut *connection).await?;
 
     let mut open = QueryBuilder::new("SELECT count(*) FROM ( SELECT FROM conflict");
-    if reach.companies.is_some() || reach.workflows.is_some() {
-        open.push(" JOIN operation ON operation.id = conflict.operation");
-    }
     open.push(" WHERE conflict.is_open");
-    push_reach(&mut open, reach, "operation");
+    push_reach(&mut open, reach, "conflict");
     open.push(" LIMIT ").push_bind(bound).push(") AS open");
     let open: i64 = open.build_query_scalar().fetch_one(&mut *connection).await?;
 

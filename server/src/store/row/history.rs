@@ -1,6 +1,6 @@
 //! What hangs on an operation: its trail, conflicts, evidence, deliveries; and counts and seals.
 
-use guard::conflict::Conflict;
+use guard::conflict::{Conflict, ConflictGroup, ConflictStanding};
 use guard::decision::DecisionName;
 use guard::evidence::{Evidence, File, FileHash, MediaType};
 use guard::fingerprint::Fingerprint;
@@ -8,7 +8,7 @@ use guard::id::{ConflictId, EvidenceId, OperationId};
 use guard::json::Json;
 use guard::money::Money;
 use guard::refusal::StoreFault;
-use guard::store::Delivery;
+use guard::store::{Delivery, LISTED_CHANGES_CHARACTERS_MAX};
 use guard::summary::{Count, Counted};
 use guard::trail::{ChainHash, Entry, EntryKind};
 use uuid::Uuid;
@@ -78,16 +78,44 @@ pub struct ConflictRow {
     pub opened_at: i64,
     pub hits: i64,
     pub is_open: bool,
+    pub workflow: String,
+    pub company: String,
+    pub places: String,
+    pub grouping_key: Vec<u8>,
+    pub decision: Option<String>,
 }
 
 impl ConflictRow {
     /// The columns, in the order of the fields.
-    pub const COLUMNS: &'static str = "id, operation, fingerprint, changes, changes_total, opened_at, hits, is_open";
+    pub const COLUMNS: &'static str = "id, operation, fingerprint, changes, changes_total, opened_at, hits, is_open, workflow, company, \
+         places, grouping_key, decision";
+
+    /// As [`Self::COLUMNS`], for lists: without long changes.
+    pub fn listed_columns() -> String {
+        let short = format!(
+            "CASE WHEN length(conflict.changes) <= {LISTED_CHANGES_CHARACTERS_MAX} THEN conflict.changes ELSE '[]' END AS changes"
+        );
+        let names = Self::COLUMNS.split(", ").map(str::trim);
+        let columns = names.map(|name| if name == "changes" { short.clone() } else { format!("conflict.{name}") });
+        columns.collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl From<&Conflict> for ConflictRow {
     fn from(conflict: &Conflict) -> Self {
-        let Conflict { id, operation, fingerprint, changes, changes_total, opened_at, hits, is_open } = conflict;
+        let Conflict {
+            id,
+            operation,
+            workflow,
+            company,
+            fingerprint,
+            changes,
+            changes_total,
+            places,
+            opened_at,
+            hits,
+            standing: _,
+        } = conflict;
         Self {
             id: uuid(id.as_u128()),
             operation: uuid(operation.as_u128()),
@@ -96,7 +124,12 @@ impl From<&Conflict> for ConflictRow {
             changes_total: (*changes_total).into(),
             opened_at: opened_at.timestamp_millis(),
             hits: column_number(*hits),
-            is_open: *is_open,
+            is_open: conflict.is_open(),
+            workflow: workflow.clone(),
+            company: company.clone(),
+            places: json_text(places),
+            grouping_key: places.group.as_bytes().to_vec(),
+            decision: conflict.decision().map(json_text),
         }
     }
 }
@@ -114,7 +147,39 @@ impl TryFrom<ConflictRow> for Conflict {
             changes_total: place.number("changes_total", row.changes_total)?,
             opened_at: place.moment("opened_at", row.opened_at)?,
             hits: place.number("hits", row.hits)?,
-            is_open: row.is_open,
+            workflow: row.workflow,
+            company: row.company,
+            places: place.json("places", &row.places)?,
+            standing: match row.decision {
+                None => ConflictStanding::Open,
+                Some(decision) => ConflictStanding::Decided(place.json("decision", &decision)?),
+            },
+        })
+    }
+}
+
+/// Open conflicts of one workflow that differ in the same places, counted.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs, reason = "as the query names them")]
+pub struct ConflictGroupRow {
+    pub workflow: String,
+    pub places: String,
+    pub open: i64,
+    pub hits: i64,
+    pub oldest_at: i64,
+}
+
+impl TryFrom<ConflictGroupRow> for ConflictGroup {
+    type Error = StoreFault;
+
+    fn try_from(row: ConflictGroupRow) -> Result<Self, StoreFault> {
+        let place = Place::new("conflict", &"a group");
+        Ok(Self {
+            workflow: row.workflow,
+            places: place.json("places", &row.places)?,
+            open: place.number("is_open", row.open)?,
+            hits: place.number("hits", row.hits)?,
+            oldest_at: place.moment("opened_at", row.oldest_at)?,
         })
     }
 }

@@ -5,8 +5,9 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use uuid::Uuid;
 
 use super::{
-    AccessRow, ConflictRow, CountRow, DeliveryRow, DestinationRow, EntryRow, EvidenceRow, OperationRow, PersonRow,
-    RecoveryRow, ReviewRow, RuleProposalRow, SealRow, TokenRow, WorkflowRow, WorkflowVersionRow,
+    AccessRow, ConflictGroupRow, ConflictRow, CountRow, DeliveryRow, DestinationRow, EntryRow, EvidenceRow,
+    OperationRow, PersonRow, RecoveryRow, ReviewRow, RuleProposalRow, SealRow, TokenRow, WorkflowRow,
+    WorkflowVersionRow,
 };
 
 /// A row that rusqlite can read.
@@ -175,6 +176,24 @@ impl FromSqlite for ConflictRow {
             opened_at: columns.take()?,
             hits: columns.take()?,
             is_open: columns.take()?,
+            workflow: columns.take()?,
+            company: columns.take()?,
+            places: columns.take()?,
+            grouping_key: columns.take()?,
+            decision: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for ConflictGroupRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            workflow: columns.take()?,
+            places: columns.take()?,
+            open: columns.take()?,
+            hits: columns.take()?,
+            oldest_at: columns.take()?,
         })
     }
 }

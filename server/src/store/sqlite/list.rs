@@ -27,16 +27,16 @@ pub(super) struct Question {
 
 /// Collects the values of a question.
 #[derive(Default)]
-struct Values(Vec<Value>);
+pub(super) struct Values(pub(super) Vec<Value>);
 
 impl Values {
     /// The place of a value.
-    fn place(&mut self, value: Value) -> String {
+    pub(super) fn place(&mut self, value: Value) -> String {
         self.0.push(value);
         format!("?{}", self.0.len())
     }
 
-    fn text(&mut self, value: &str) -> String {
+    pub(super) fn text(&mut self, value: &str) -> String {
         self.place(Value::Text(value.to_owned()))
     }
 
@@ -47,7 +47,7 @@ impl Values {
         format!("+{column} IN (SELECT value FROM json_each({place}))")
     }
 
-    fn within(&mut self, reach: &Reach, conditions: &mut Vec<String>) {
+    pub(super) fn within(&mut self, reach: &Reach, conditions: &mut Vec<String>) {
         if let Some(companies) = &reach.companies {
             conditions.push(self.one_of("company", companies));
         }
@@ -235,9 +235,8 @@ fn open_conflicts(connection: &Connection, reach: &Reach) -> Result<u32, StoreFa
     let limit = values.place(Value::Integer(UNCERTAIN_COUNTED_MAX.into()));
     let mut conditions = vec!["is_open = 1".to_owned()];
     values.within(reach, &mut conditions);
-    let joined = if conditions.len() > 1 { "JOIN operation ON operation.id = conflict.operation" } else { "" };
     let sql = format!(
-        "SELECT count(*) FROM (SELECT 1 FROM conflict INDEXED BY conflict_open {joined} WHERE {} LIMIT {limit})",
+        "SELECT count(*) FROM (SELECT 1 FROM conflict INDEXED BY conflict_open WHERE {} LIMIT {limit})",
         conditions.join(" AND ")
     );
     connection

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use guard::id::OperationId;
+use guard::conflict::place_key;
+use guard::id::{ConflictId, OperationId};
 use guard::operation::Operation;
 use guard::refusal::StoreFault;
 use guard::store::{NewOperation, Replaced, Replacement};
@@ -15,7 +16,7 @@ use super::fault;
 use super::readers::{all, one};
 use super::recovery::Keeping;
 use super::writer::Work;
-use crate::store::row::{ConflictRow, EntryRow, EvidenceRow, OperationRow, column_number};
+use crate::store::row::{ConflictRow, EntryRow, EvidenceRow, OperationRow, column_number, json_text};
 use crate::trail::ChainId;
 
 static SELECT_BY_ID: LazyLock<String> =
@@ -206,6 +207,8 @@ pub(super) struct Replace {
     row: OperationRow,
     entry: EntryRow,
     conflict: Option<(ConflictRow, String)>,
+    places: Vec<[u8; 16]>,
+    decided: Option<(ConflictId, String)>,
     evidence: Option<EvidenceRow>,
     file: Option<Arc<[u8]>>,
     response: Option<String>,
@@ -217,11 +220,28 @@ pub(super) struct Replace {
 
 impl From<Replacement> for Replace {
     fn from(replacement: Replacement) -> Self {
-        let Replacement { operation, entry, conflict, evidence, file, response, supersedes, recovery, review, counts } =
-            replacement;
+        let Replacement {
+            operation,
+            entry,
+            conflict,
+            decided,
+            evidence,
+            file,
+            response,
+            supersedes,
+            recovery,
+            review,
+            counts,
+        } = replacement;
         Self {
             row: OperationRow::from(&operation),
             entry: EntryRow::of(operation.id.into(), &entry),
+            places: conflict
+                .iter()
+                .flat_map(|(conflict, _)| &conflict.places.listed)
+                .map(|place| place_key(place))
+                .collect(),
+            decided: decided.map(|(id, decision)| (id, json_text(&decision))),
             conflict: conflict.map(|(conflict, payload)| (ConflictRow::from(&conflict), payload)),
             evidence: evidence.as_ref().map(EvidenceRow::from),
             file,
@@ -252,8 +272,8 @@ impl Replace {
             transaction,
             "conflict",
             &row.id,
-            "INSERT INTO conflict (id, operation, fingerprint, changes, changes_total, opened_at, hits, is_open, payload) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO conflict (id, operation, fingerprint, changes, changes_total, opened_at, hits, is_open, workflow, company, \
+             places, grouping_key, decision, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             params![
                 &row.id.as_bytes()[..],
                 &row.operation.as_bytes()[..],
@@ -263,9 +283,25 @@ impl Replace {
                 row.opened_at,
                 row.hits,
                 row.is_open,
+                row.workflow,
+                row.company,
+                row.places,
+                row.grouping_key,
+                row.decision,
                 payload
             ],
         )?;
+        for place in &self.places {
+            let sql = "INSERT INTO conflict_place (place, conflict) VALUES (?1, ?2)";
+            execute(transaction, "conflict_place", &row.id, sql, params![place, &row.id.as_bytes()[..]])?;
+        }
+        Ok(())
+    }
+
+    fn keep_decision(&self, transaction: &Connection) -> Result<(), StoreFault> {
+        let Some((id, decision)) = &self.decided else { return Ok(()) };
+        let sql = "UPDATE conflict SET is_open = 0, decision = ?2 WHERE id = ?1 AND is_open = 1";
+        execute(transaction, "conflict", id, sql, params![id.as_u128().to_be_bytes(), decision])?;
         Ok(())
     }
 
@@ -336,6 +372,7 @@ impl Work for Replace {
         }
         append(transaction, &self.entry)?;
         self.keep_conflict(transaction)?;
+        self.keep_decision(transaction)?;
         self.keep_evidence(transaction)?;
         if let Some(response) = &self.response {
             keep_body(transaction, &row.id, "response", response)?;

@@ -1,0 +1,262 @@
+//! `/conflicts`: payloads that came under a key that has another one, in groups of what differs.
+
+use guard::{
+    clock::Timestamp,
+    conflict::ConflictGroup,
+    summary::{UNCERTAIN_COUNTED_MAX, Waiting},
+};
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+use crate::{
+    components::{
+        age::{Age, AsOf, Moment},
+        awaited::Body,
+        fault::Fault,
+        heading::Heading,
+        money::Amount,
+        plain::Plain,
+    },
+    functions::list_conflicts::{Block, ConflictQueue, ConflictRow, ConflictSearch, GROUPS_MAX, list_conflicts},
+    wording,
+};
+
+/// The queue.
+#[component]
+pub(crate) fn ConflictsPage() -> impl IntoView {
+    let query = use_query_map();
+    let search = Memo::new(move |_| query.with(ConflictSearch::of));
+    let queue = Resource::new(move || search.get(), list_conflicts);
+    let page = move || {
+        Suspend::new(async move {
+            match queue.await {
+                Ok(queue) => view! { <Shown queue search=search.get_untracked() /> }.into_any(),
+                Err(failure) => view! { <Fault failure /> }.into_any(),
+            }
+        })
+    };
+    view! { <Body body=page /> }.into_any()
+}
+
+#[component]
+fn Shown(queue: ConflictQueue, search: ConflictSearch) -> impl IntoView {
+    let ConflictQueue { as_of, waiting, workflows, blocks, next } = queue;
+    let is_empty = blocks.is_empty();
+    let is_decided = search.state == "decided";
+    let is_cut = blocks.len() >= GROUPS_MAX as usize;
+    let next = next.map(|cursor| {
+        let address = search.address("/conflicts");
+        let mark = if address.contains('?') { '&' } else { '?' };
+        format!("{address}{mark}cursor={cursor}")
+    });
+    let empty = match (search.limits(), is_decided) {
+        (false, _) => {
+            "No conflict is open. One comes here when the same key arrives with another payload: nothing of it is sent until a person has looked."
+        }
+        (true, false) => "No open conflict is like that.",
+        (true, true) => "No decided conflict is like that.",
+    };
+    let blocks = blocks.into_iter().map(|block| view! { <BlockOf block search=search.clone() as_of /> }).collect_view();
+    view! {
+        <div class="page-head">
+            <Heading title="Conflicts">"Conflicts"</Heading>
+            <AsOf at=as_of />
+        </div>
+        <Sum waiting />
+        <Filters search workflows />
+        {is_empty.then(|| view! { <p class="empty">{empty}</p> })}
+        {blocks}
+        {is_cut.then(|| view! { <p class="note">"The largest groups are shown. Filter by workflow, company or place to see the others."</p> })}
+        <nav class="pages" aria-label="Pages">
+            {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>"Next"</a> })}
+        </nav>
+    }
+    .into_any()
+}
+
+#[component]
+fn Sum(waiting: Waiting) -> impl IntoView {
+    let many = |number: u32| {
+        let plus = if number >= UNCERTAIN_COUNTED_MAX { "+" } else { "" };
+        format!(
+            "{}{plus} {}",
+            wording::number(number.into()),
+            if number == 1 { "conflict is" } else { "conflicts are" }
+        )
+    };
+    view! {
+        <div class="queue-sum">
+            <p>{many(waiting.open_conflicts)} " open. Nothing of what came was sent."</p>
+            <p>
+                "Where the destination itself disagrees, the operation is disputed: it stands in "
+                <a href="/unknown">"Unknown"</a> "."
+            </p>
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Filters(search: ConflictSearch, workflows: Vec<(String, String)>) -> impl IntoView {
+    let chosen = search.workflow.clone();
+    let options = workflows.into_iter().map(|(name, title)| {
+        let is_chosen = name == chosen;
+        view! { <option value=name selected=is_chosen>{title}</option> }
+    });
+    let is_decided = search.state == "decided";
+    let limits = search.limits();
+    view! {
+        <form class="search" role="search" aria-label="Filter conflicts" method="get" action="/conflicts" autocomplete="off">
+            <div class="fields">
+                <div class="field">
+                    <label for="conflicts-workflow">"Workflow"</label>
+                    <select id="conflicts-workflow" name="workflow">
+                        <option value="">"All workflows"</option>
+                        {options.collect_view()}
+                    </select>
+                </div>
+                <div class="field">
+                    <label for="conflicts-company">"Company"</label>
+                    <input id="conflicts-company" name="company" value=search.company maxlength="200" spellcheck="false" />
+                </div>
+                <div class="field">
+                    <label for="conflicts-path">"Place"</label>
+                    <input id="conflicts-path" name="path" value=search.path maxlength="2000" placeholder="/amount" spellcheck="false" />
+                </div>
+                <div class="field">
+                    <label for="conflicts-state">"Standing"</label>
+                    <select id="conflicts-state" name="state">
+                        <option value="">"Open"</option>
+                        <option value="decided" selected=is_decided>"Decided"</option>
+                    </select>
+                </div>
+            </div>
+            <div class="search-end">
+                <p class="actions">
+                    <button type="submit">"Filter"</button>
+                    {limits.then(|| view! { <a class="button is-quiet" href="/conflicts">"Clear"</a> })}
+                </p>
+            </div>
+        </form>
+    }
+    .into_any()
+}
+
+#[component]
+fn BlockOf(block: Block, search: ConflictSearch, as_of: Timestamp) -> impl IntoView {
+    let Block { group, rows } = block;
+    let is_decided = search.state == "decided";
+    // Within a group, what is before and behind is within it, too.
+    let search = match &group {
+        Some(group) => ConflictSearch { group: group.places.group.to_string(), ..search },
+        None => search,
+    };
+    let shown = rows.len();
+    let id = group.as_ref().map(|group| format!("group-{}", group.places.group));
+    let (title, more) = match group {
+        Some(group) => {
+            let name = group_name(&group);
+            let more = (group.open as usize > shown).then(|| {
+                let address = search.address("/conflicts");
+                let text = format!("Show all {}", wording::number(group.open.into()));
+                view! {
+                    <p class="group-more">
+                        <a class="button is-quiet is-small" href=address>
+                            {text}
+                            <span class="hidden">" of this group"</span>
+                        </a>
+                    </p>
+                }
+            });
+            let heading = view! {
+                <h2 class="group-title" id=id.clone()>
+                    <Plain text=group.workflow.clone() />
+                    ": "
+                    <code><Plain text=name /></code>
+                    " "
+                    <span class="group-count">
+                        {wording::counted(group.open.into(), "conflict", "conflicts")}
+                        ", oldest "
+                        <Age since=group.oldest_at now=as_of />
+                    </span>
+                </h2>
+            };
+            (Some(heading), more)
+        }
+        None => (None, None),
+    };
+    let rows = rows.into_iter().map(|row| view! { <RowOf row search=search.clone() as_of /> }).collect_view();
+    let label = if is_decided { "Decided conflicts" } else { "Open conflicts" };
+    view! {
+        <section class="conflict-block" aria-labelledby=id>
+            {title}
+            <div class="scroll" tabindex="0" role="region" aria-label=label>
+                <table class="cards queue conflicts">
+                    <caption class="hidden">{label}</caption>
+                    <thead>
+                        <tr>
+                            <th scope="col">"What differs"</th>
+                            <th scope="col">"Operation"</th>
+                            <th scope="col" class="number">"Money"</th>
+                            <th scope="col">{if is_decided { "Decided" } else { "Age" }}</th>
+                            <th scope="col" class="number">"Came"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+            {more}
+        </section>
+    }
+    .into_any()
+}
+
+/// The places of a group, the first few.
+fn group_name(group: &ConflictGroup) -> String {
+    const SHOWN: usize = 4;
+    let shown = group.places.listed.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = group.places.total as usize - group.places.listed.len().min(SHOWN).min(group.places.total as usize);
+    match (shown.is_empty(), more) {
+        (true, _) => "places not recorded".to_owned(),
+        (false, 0) => shown,
+        (false, more) => format!("{shown} and {more} more"),
+    }
+}
+
+#[component]
+fn RowOf(row: ConflictRow, search: ConflictSearch, as_of: Timestamp) -> impl IntoView {
+    let ConflictRow { id, operation, headline, more, opened_at, hits, decided } = row;
+    let address = search.address(&format!("/conflicts/{id}"));
+    let company = operation.key.company.as_str().to_owned();
+    let more = (more > 0).then(|| format!(" and {} more", wording::number(more.into())));
+    let moment = match decided {
+        Some((how, by, at)) => view! {
+            <p><Plain text=how /></p>
+            <p class="row-key"><Plain text=by /> " · " <Moment at /></p>
+        }
+        .into_any(),
+        None => view! { <Age since=opened_at now=as_of /> }.into_any(),
+    };
+    view! {
+        <tr>
+            <th scope="row" data-label="What differs">
+                <a class="row-link headline" href=address>
+                    <Plain text=headline />
+                    {more}
+                </a>
+            </th>
+            <td data-label="Operation">
+                <a href=format!("/operations/{}", operation.id)>
+                    <Plain text=operation.sentence />
+                </a>
+                <p class="row-key"><Plain text=company /></p>
+            </td>
+            <td class="number" data-label="Money">
+                <Amount money=operation.money />
+            </td>
+            <td data-label=if search.state == "decided" { "Decided" } else { "Age" }>{moment}</td>
+            <td class="number" data-label="Came">{wording::counted(hits, "time", "times")}</td>
+        </tr>
+    }
+    .into_any()
+}
