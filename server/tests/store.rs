@@ -7,6 +7,8 @@
 
 #[path = "store/administration.rs"]
 mod administration;
+#[path = "store/conflicts.rs"]
+mod conflicts;
 #[path = "store/deliveries.rs"]
 mod deliveries;
 #[path = "store/faults.rs"]

@@ -1,6 +1,8 @@
 //! Another payload under the same key is a conflict in every state, and only one of its kind.
 
+use guard::conflict::ConflictVerdict;
 use guard::event::Resolution;
+use guard::key::KeyPart;
 use serde_json::json;
 
 use crate::desk::Desk;
@@ -16,6 +18,8 @@ on_both!(
     white_space_counts_and_is_shown,
     a_supplier_that_starts_again_at_number_one_is_a_conflict,
     many_changes_are_counted_and_a_hundred_listed,
+    a_partial_refund_of_its_own_is_another_document,
+    what_was_decided_is_told_to_the_one_who_asks_again,
 );
 
 /// Case C03.
@@ -169,5 +173,47 @@ async fn many_changes_are_counted_and_a_hundred_listed(fresh: Fresh) {
     desk.resolve(&grant.id, not_applied).await;
     billing.begin("INV-001", &payload(2)).await.expect_conflict();
     billing.begin("INV-001", &payload(1)).await.expect_proceed();
+    desk.close().await;
+}
+
+/// Case C42.
+async fn a_partial_refund_of_its_own_is_another_document(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let billing = desk.worker("billing").await;
+    let refund = |document: &'static str, total: &'static str| {
+        billing.begin(document, &format!(r#"{{"total":"{total}","currency":"EUR"}}"#))
+    };
+    let first = refund("BILL-1", "10.00").await.expect_proceed();
+    billing.confirm(&first, "refund-1").await.expect_state("confirmed");
+    let conflict = refund("BILL-1", "20.00").await.expect_conflict();
+    let document = KeyPart::new("BILL-1#R2").unwrap();
+    desk.decide_conflict(&conflict, ConflictVerdict::OtherDocument { document }).await;
+    let told = refund("BILL-1", "20.00").await.expect_conflict();
+    assert_eq!(told["decision"]["outcome"], "other_document");
+    let key = &told["decision"]["key"];
+    assert_eq!((&key["document"], &key["company"], &key["revision"]), (&json!("BILL-1#R2"), &json!("ACME"), &json!(1)));
+    let second = refund("BILL-1#R2", "20.00").await.expect_proceed();
+    billing.confirm(&second, "refund-2").await.expect_state("confirmed");
+    assert_eq!(billing.event_kinds(&second.id).await, ["registered", "begun", "reported"]);
+    assert_eq!(billing.read(&first.id).await["open_conflicts"], 0);
+    desk.close().await;
+}
+
+async fn what_was_decided_is_told_to_the_one_who_asks_again(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let billing = desk.worker("billing").await;
+    let grant = billing.begin("INV-001", r#"{"amount":"100"}"#).await.expect_proceed();
+    let conflict = billing.begin("INV-001", r#"{"amount":"999"}"#).await.expect_conflict();
+    assert_eq!(conflict.get("decision"), None);
+    let review = conflict["review_url"].as_str().unwrap();
+    assert!(review.ends_with(&format!("/conflicts/{}", conflict["id"].as_str().unwrap())), "{review}");
+    desk.decide_conflict(&conflict, ConflictVerdict::KeepApproved).await;
+    let again = billing.begin("INV-001", r#"{"amount":"999"}"#).await;
+    let decision = &again.expect_conflict()["decision"];
+    assert_eq!((&decision["outcome"], &decision["reason"]), (&json!("kept_approved"), &json!("asked the supplier")));
+    assert!(again.text.contains("A person decided: the approved payload stands"), "{again:?}");
+    assert_eq!(billing.read(&grant.id).await["open_conflicts"], 0);
+    billing.begin("INV-001", r#"{"amount":"998"}"#).await.expect_conflict();
+    assert_eq!(billing.read(&grant.id).await["open_conflicts"], 1, "a new wrong payload is a new conflict");
     desk.close().await;
 }

@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use chrono::TimeDelta;
 use guard::actor::Actor;
 use guard::clock::{Clock, Timestamp};
+use guard::conflict::ConflictVerdict;
 use guard::event::Resolution;
 use guard::id::{OperationId, PersonId};
 use guard::lookup::{Finding, Looked};
 use guard::person::{Person, Role};
 use guard::review::{Look, Ruling};
-use guard::service::{Definitions, Guard, Settled};
+use guard::service::{ConflictSettled, Definitions, Guard, SeenConflict, Settled};
 use guard::token::{Reach, Scope};
 use serde_json::Value;
 use server::clock::OsEntropy;
@@ -162,6 +163,21 @@ impl Desk {
         };
         let (reason, link) = ("looked it up there".to_owned(), Some("https://tickets.example/4711".to_owned()));
         guard.resolve(&operator, id, &Ruling { seen_version: version, resolution, reason, link, look }).await.unwrap()
+    }
+
+    /// An operator decides a conflict at the desk.
+    pub async fn decide_conflict(&self, conflict: &Value, verdict: ConflictVerdict) -> ConflictSettled {
+        let id = conflict["id"].as_str().unwrap().parse().unwrap();
+        let operator = Person {
+            id: PersonId::from_u128(1),
+            email: "olga@example.test".to_owned(),
+            role: Role::Operator,
+            reach: Reach::EVERYTHING,
+        };
+        let guard = &self.server.guard;
+        let report = guard.conflict_report(&Reach::EVERYTHING, id).await.unwrap();
+        let seen = SeenConflict { version: report.operation.version, received: report.conflict.fingerprint };
+        guard.decide_conflict(&operator, id, &seen, &verdict, "asked the supplier", None).await.unwrap()
     }
 
     /// What the store goes away for: closes it under the running server.

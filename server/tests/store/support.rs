@@ -332,7 +332,6 @@ pub fn delivery(operation: &Operation, decision: DecisionName) -> Delivery {
         at,
         decision,
         conflict: None,
-        decided: None,
         worker: Some("worker 2".to_owned()),
         delivery_id: Some("message 5".to_owned()),
         request_id: None,

@@ -1,0 +1,141 @@
+//! Conflicts: decided once, and found in the queue by place, group, company and workflow.
+
+use guard::clock::Entropy as _;
+use guard::conflict::{
+    Conflict, ConflictDecision, ConflictFilter, ConflictOrder, ConflictOutcome, ConflictStanding, Places,
+};
+use guard::diff::{Change, ChangeKind};
+use guard::fingerprint::Fingerprint;
+use guard::id::ConflictId;
+use guard::operation::Operation;
+use guard::queue::PageRequest;
+use guard::store::Replaced;
+use guard::token::Reach;
+use server::clock::OsEntropy;
+
+use crate::support::{Fresh, moment, now, on_both, uncertainty};
+
+on_both!(a_decision_is_kept_once, the_queue_is_read_page_by_page, groups_are_counted);
+
+fn conflict_on(operation: &Operation, number: u8, path: &str) -> Conflict {
+    let changes = vec![Change {
+        path: path.parse().unwrap(),
+        kind: ChangeKind::Removed,
+        approved: Some(guard::json::Json::Null),
+        received: None,
+    }];
+    Conflict {
+        id: ConflictId::new(moment(number.into()), OsEntropy.bytes()),
+        operation: operation.id,
+        workflow: operation.key.workflow.as_str().to_owned(),
+        company: operation.key.company.as_str().to_owned(),
+        fingerprint: Fingerprint::from_bytes([number; 32]),
+        places: Places::of(operation.key.workflow.as_str(), &changes),
+        changes,
+        changes_total: 1,
+        opened_at: moment(number.into()),
+        hits: 1,
+        standing: ConflictStanding::Open,
+    }
+}
+
+async fn opened(fresh: &Fresh, operation: &mut Operation, number: u8, path: &str) -> Conflict {
+    let conflict = conflict_on(operation, number, path);
+    let mut replacement = uncertainty(operation, now());
+    replacement.operation.open_conflicts += 1;
+    replacement.conflict = Some((conflict.clone(), format!(r#"{{"number":{number}}}"#)));
+    *operation = replacement.operation.clone();
+    assert_eq!(fresh.database.store.replace(replacement).await, Ok(Replaced::Replaced));
+    conflict
+}
+
+fn decision(operation: &Operation, by: &str) -> ConflictDecision {
+    ConflictDecision {
+        outcome: ConflictOutcome::KeptApproved,
+        by: by.to_owned(),
+        at: moment(90),
+        reason: "asked the customer".to_owned(),
+        link: Some("https://tickets.example.test/7".to_owned()),
+        seen_version: operation.version,
+        seen_fingerprint: operation.fingerprint,
+    }
+}
+
+async fn a_decision_is_kept_once(fresh: Fresh) {
+    let store = &fresh.database.store;
+    let mut operation = fresh.begun("812").await;
+    let conflict = opened(&fresh, &mut operation, 1, "/amount").await;
+    let waiting = store.waiting(&Reach::EVERYTHING).await.unwrap();
+    assert_eq!(waiting.open_conflicts, 1);
+
+    let mut replacement = uncertainty(&operation, now());
+    replacement.operation.open_conflicts = 0;
+    replacement.decided = Some((conflict.id, decision(&operation, "ada@example.test")));
+    let mut late = replacement.clone();
+    late.decided = Some((conflict.id, decision(&operation, "olga@example.test")));
+    assert_eq!(store.replace(replacement).await, Ok(Replaced::Replaced));
+    assert_eq!(store.replace(late).await, Ok(Replaced::Stale));
+
+    let held = store.conflict_by_id(conflict.id).await.unwrap().unwrap();
+    assert_eq!(held.decision(), Some(&decision(&operation, "ada@example.test")));
+    assert_eq!(store.conflict_payload(conflict.id).await.unwrap().as_deref(), Some(r#"{"number":1}"#));
+    assert_eq!(store.conflict_by_id(ConflictId::from_u128(7)).await, Ok(None));
+    assert_eq!(store.waiting(&Reach::EVERYTHING).await.unwrap().open_conflicts, 0);
+    fresh.remove().await;
+}
+
+async fn the_queue_is_read_page_by_page(fresh: Fresh) {
+    let store = &fresh.database.store;
+    let mut operation = fresh.begun("812").await;
+    let mut all = Vec::new();
+    for number in 1..=5 {
+        let path = if number % 2 == 0 { "/lines/3/quantity" } else { "/amount" };
+        all.push(opened(&fresh, &mut operation, number, path).await);
+    }
+    let read = async |filter: &ConflictFilter, order, reach: &Reach| {
+        let mut found = Vec::new();
+        let mut cursor = None;
+        loop {
+            let page = store.conflict_page(reach, filter, order, &PageRequest { cursor, limit: 2 }).await.unwrap();
+            found.extend(page.rows);
+            cursor = page.next;
+            if cursor.is_none() {
+                return found;
+            }
+        }
+    };
+    let everything = Reach::EVERYTHING;
+    let open = ConflictFilter::default();
+    assert_eq!(read(&open, ConflictOrder::Oldest, &everything).await, all);
+    let mut newest = all.clone();
+    newest.reverse();
+    assert_eq!(read(&open, ConflictOrder::Newest, &everything).await, newest);
+    let of_lines = [all[1].clone(), all[3].clone()];
+    let by_place = ConflictFilter { place: Some("/lines/*/quantity".to_owned()), ..open.clone() };
+    assert_eq!(read(&by_place, ConflictOrder::Oldest, &everything).await, of_lines);
+    let by_group = ConflictFilter { group: Some(all[1].places.group), ..open.clone() };
+    assert_eq!(read(&by_group, ConflictOrder::Oldest, &everything).await, of_lines);
+    let company = operation.key.company.as_str().to_owned();
+    let here = ConflictFilter { company: Some(company.clone()), ..open.clone() };
+    assert_eq!(read(&here, ConflictOrder::Oldest, &Reach::over([company], [])).await.len(), 5);
+    let elsewhere = Reach::over(["Nowhere".to_owned()], []);
+    assert_eq!(read(&open, ConflictOrder::Oldest, &elsewhere).await, []);
+    let decided = ConflictFilter { is_decided: true, ..open };
+    assert_eq!(read(&decided, ConflictOrder::Newest, &everything).await, []);
+    fresh.remove().await;
+}
+
+async fn groups_are_counted(fresh: Fresh) {
+    let store = &fresh.database.store;
+    let mut operation = fresh.begun("812").await;
+    for (number, path) in [(1, "/amount"), (2, "/lines/0/quantity"), (3, "/lines/7/quantity")] {
+        opened(&fresh, &mut operation, number, path).await;
+    }
+    let groups = store.conflict_groups(&Reach::EVERYTHING, &ConflictFilter::default(), 10).await.unwrap();
+    let told: Vec<_> =
+        groups.iter().map(|group| (group.places.listed.join(" "), group.open, group.oldest_at)).collect();
+    assert_eq!(told, [("/lines/*/quantity".to_owned(), 2, moment(2)), ("/amount".to_owned(), 1, moment(1))]);
+    let elsewhere = ConflictFilter { company: Some("Nowhere".to_owned()), ..ConflictFilter::default() };
+    assert_eq!(store.conflict_groups(&Reach::EVERYTHING, &elsewhere, 10).await.unwrap(), []);
+    fresh.remove().await;
+}
