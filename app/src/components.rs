@@ -21,6 +21,7 @@ pub(crate) mod fresh;
 pub(crate) mod guide;
 pub(crate) mod heading;
 pub(crate) mod icon;
+pub(crate) mod incidents;
 pub(crate) mod money;
 pub(crate) mod people;
 pub(crate) mod plain;

@@ -25,7 +25,7 @@ describe("the table of operations", () => {
   afterEach(() => desk.endPages());
 
   const documents = async (page) => {
-    const names = await page.getByRole("table").getByRole("link").allInnerTexts();
+    const names = await page.getByRole("rowheader").getByRole("link").allInnerTexts();
     return names.map((name) => name.match(/for (.+?) (?:in|of) /)?.[1]);
   };
   const parameters = (page) => [...new URL(page.url()).searchParams].filter(([, value]) => value !== "");

@@ -15,6 +15,7 @@ pub mod event;
 pub mod evidence;
 pub mod fingerprint;
 pub mod id;
+pub mod incident;
 pub mod json;
 pub mod key;
 pub mod lists;

@@ -1,5 +1,7 @@
 //! Money at risk and money saved, read from a payload.
 
+use std::collections::BTreeMap;
+
 use rust_decimal::Decimal;
 
 use crate::json::Json;
@@ -51,6 +53,15 @@ impl Money {
         let scaled = self.amount.abs().checked_mul(Decimal::from(10_000)).map(|scaled| scaled.trunc());
         scaled.and_then(|scaled| i64::try_from(scaled).ok()).map_or(STAKE_MAX, |stake| stake.min(STAKE_MAX))
     }
+}
+
+/// A sum for each currency, by its name; amounts count without their sign, as for [`Money::stake`].
+pub fn sums<'a>(amounts: impl Iterator<Item = &'a Money>) -> Vec<Money> {
+    let mut sums: BTreeMap<&str, i128> = BTreeMap::new();
+    for money in amounts {
+        *sums.entry(&money.currency).or_default() += i128::from(money.stake());
+    }
+    sums.into_iter().map(|(currency, sum)| Money::from_ten_thousandths(sum, currency.to_owned())).collect()
 }
 
 /// What [`Money::stake`] is for an amount as a person writes it; none where the text is no amount.

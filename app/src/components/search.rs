@@ -75,13 +75,14 @@ pub(crate) fn SearchForm(search: Memo<Search>, workflows: Vec<(String, String)>)
             on:submit=submit
         >
             <div class="field find">
-                <label for="search-q">"Find an id, an external reference, a destination’s reference or a document"</label>
+                <label for="search-q">"Find"</label>
                 <input
                     id="search-q"
                     name="q"
                     type="search"
                     value=move || search.get().q
                     prop:value=move || search.get().q
+                    placeholder="id, external reference, destination’s reference, document"
                     maxlength="2000"
                     autocomplete="off"
                     spellcheck="false"

@@ -77,12 +77,6 @@ pub(crate) fn ViewBar(page: ListPage, #[prop(into)] query: Signal<String>) -> im
         Some(Err(failure)) => Some(view! { <Refused what="The view was not kept" failure /> }),
         Some(Ok(())) | None => None,
     };
-    let file = move |format: &'static str| {
-        move || match query.get() {
-            asked if asked.is_empty() => format!("/export/{}?format={format}", page.as_str()),
-            asked => format!("/export/{}?format={format}&{asked}", page.as_str()),
-        }
-    };
     view! {
         <div class="views">
             <nav aria-label="Views">
@@ -110,14 +104,33 @@ pub(crate) fn ViewBar(page: ListPage, #[prop(into)] query: Signal<String>) -> im
                         </p>
                     </ActionForm>
                     {inline}
-                    <p class="actions">
-                        "All pages of what the filters say, as a file: "
-                        <a class="button is-quiet is-small" rel="external" href=file("csv")>"CSV"</a>
-                        <a class="button is-quiet is-small" rel="external" href=file("json")>"JSON"</a>
-                    </p>
+                    <Files list=page.as_str() query />
                 </div>
             </details>
         </div>
+    }
+    .into_any()
+}
+
+/// The list as a file: what its page's address asks for, all pages.
+#[component]
+pub(crate) fn Files(
+    /// The name under which the list is exported.
+    list: &'static str,
+    #[prop(into)] query: Signal<String>,
+) -> impl IntoView {
+    let file = move |format: &'static str| {
+        move || match query.get() {
+            asked if asked.is_empty() => format!("/export/{list}?format={format}"),
+            asked => format!("/export/{list}?format={format}&{asked}"),
+        }
+    };
+    view! {
+        <p class="actions files">
+            "All of it, as a file: "
+            <a class="button is-quiet is-small" rel="external" href=file("csv")>"CSV"</a>
+            <a class="button is-quiet is-small" rel="external" href=file("json")>"JSON"</a>
+        </p>
     }
     .into_any()
 }

@@ -18,6 +18,7 @@ use crate::{
         fresh::{is_in_use, look_again},
         guide::FirstSteps,
         heading::Heading,
+        incidents::Incidents,
         money::{Amount, Amounts},
         plain::Plain,
     },
@@ -81,6 +82,7 @@ fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
             <ul>{spans.into_iter().collect_view()}</ul>
         </nav>
         <Figures waiting prevented prevented_in_all span as_of />
+        <Incidents />
         <div class="columns">
             <section class="panel" aria-labelledby="needs-title">
                 <h2 id="needs-title">"What needs you now"</h2>

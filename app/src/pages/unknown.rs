@@ -2,6 +2,7 @@
 
 use guard::{
     clock::Timestamp,
+    lists::ListPage,
     person::Person,
     queue::Page,
     service::{Outlook, Standing},
@@ -12,6 +13,7 @@ use leptos_router::hooks::use_query_map;
 
 use crate::{
     components::{
+        act_on_all::ActOnAll,
         age::Age,
         awaited::Body,
         badge::Badge,
@@ -21,8 +23,10 @@ use crate::{
         fresh::{Freshness, News, is_in_use, look_again},
         heading::Heading,
         icon::{Icon, Picture},
+        incidents::Incidents,
         money::{Amount, Amounts},
         plain::Plain,
+        views::Files,
     },
     failure::Failure,
     functions::{
@@ -133,6 +137,7 @@ fn Shown(
         }
         .into_any();
     }
+    let why_not = wording::why_not_resolve(person.role);
     let next = page.next.as_ref().map(|cursor| format!("/unknown?cursor={}", cursor.as_str()));
     // What the address had open when the page came is where the browser has scrolled to by itself.
     let came_open = StoredValue::new(chosen.get_untracked());
@@ -143,6 +148,7 @@ fn Shown(
     });
     view! {
         {head}
+        <Incidents />
         <div class="queue-sum">
             <p>
                 {wording::counted(waiting.uncertain.into(), "operation is", "operations are")}
@@ -174,6 +180,8 @@ fn Shown(
         <nav class="pages" aria-label="Pages">
             {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>"Next"</a> })}
         </nav>
+        <ActOnAll page=ListPage::Unknown query="" why_not />
+        <Files list="unknown" query="" />
     }
     .into_any()
 }

@@ -1,17 +1,18 @@
 //! What people do with whole lists: exports, saved views, runs over what a filter says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::report::check_text;
 use super::{Guard, Transition, integer, text};
 use crate::actor::Actor;
 use crate::clock::Timestamp;
 use crate::id::{OperationId, RunId, ViewId};
+use crate::incident::{INCIDENT_ROWS_SEEN_MAX, Incident, incidents};
 use crate::lists::{
     ListPage, RUN_ITEMS_MAX, Run, RunAction, RunItem, RunOutcome, RunStanding, SavedView, VIEW_NAME_CHARACTERS_MAX,
     VIEW_QUERY_BYTES_MAX, VIEWS_MAX,
 };
-use crate::money::Money;
+use crate::money::sums;
 use crate::operation::Operation;
 use crate::person::Person;
 use crate::queue::{Filter, Order, PAGE_ROWS_MAX, PageRequest};
@@ -133,11 +134,51 @@ impl Guard {
             return Err(Refusal::field("query", format!("has over {VIEW_QUERY_BYTES_MAX} bytes")));
         }
         let operations = self.all_of(person, filter).await?;
-        let mut sums: BTreeMap<&str, i128> = BTreeMap::new();
-        for money in operations.iter().filter_map(|operation| operation.money.as_ref()) {
-            *sums.entry(&money.currency).or_default() += i128::from(money.stake());
+        self.keep_run(person, action, page, query, &operations).await
+    }
+
+    /// The incidents among what is unknown within reach: [`INCIDENT_ROWS_SEEN_MAX`] operations are looked at, those begun last.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn incidents(&self, person: &Person) -> Result<Vec<Incident>, Refusal> {
+        let filter = Filter { states: vec![StateName::Unknown], ..Filter::default() };
+        let mut operations = Vec::new();
+        let mut page = PageRequest { cursor: None, limit: PAGE_ROWS_MAX };
+        while operations.len() < INCIDENT_ROWS_SEEN_MAX {
+            let found = self.operations(&person.reach, &filter, Order::Newest, &page).await?;
+            operations.extend(found.rows);
+            match found.next {
+                Some(next) => page.cursor = Some(next),
+                None => break,
+            }
         }
-        let sums = sums.into_iter().map(|(currency, sum)| Money::from_ten_thousandths(sum, currency.to_owned()));
+        Ok(incidents(&self.catalogue(), &operations))
+    }
+
+    /// As [`Self::propose_run`], over an incident that is known by its first operation.
+    ///
+    /// # Errors
+    /// [`Refusal::Forbidden`] by role, [`Refusal::NotFound`] where there is no such incident any more, the store's fault.
+    pub async fn propose_verification(&self, person: &Person, first: OperationId) -> Result<Run, Refusal> {
+        may_run(person)?;
+        let found = self.incidents(person).await?.into_iter().find(|incident| incident.operations.contains(&first));
+        let incident = found.ok_or_else(|| Refusal::not_found("incident"))?;
+        let mut operations = Vec::new();
+        for id in incident.operations.into_iter().take(RUN_ITEMS_MAX) {
+            operations.push(self.operation(&person.reach, id).await?);
+        }
+        self.keep_run(person, RunAction::Verify, ListPage::Unknown, "", &operations).await
+    }
+
+    async fn keep_run(
+        &self,
+        person: &Person,
+        action: RunAction,
+        page: ListPage,
+        query: &str,
+        operations: &[Operation],
+    ) -> Result<Run, Refusal> {
         let at = self.now();
         let run = Run {
             id: RunId::new(at, self.inner.entropy.bytes()),
@@ -148,13 +189,13 @@ impl Guard {
             page,
             query: query.to_owned(),
             items: u32::try_from(operations.len()).unwrap_or(u32::MAX),
-            money: sums.collect(),
+            money: sums(operations.iter().filter_map(|operation| operation.money.as_ref())),
             reason: String::new(),
             proposed_at: at,
             begun_at: None,
             ended_at: None,
         };
-        let numbered = (1..).zip(&operations);
+        let numbered = (1..).zip(operations);
         let items: Vec<RunItem> =
             numbered.map(|(number, operation)| RunItem { number, operation: operation.id, result: None }).collect();
         self.inner.store.add_run(&run, &items).await?;
