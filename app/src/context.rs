@@ -40,6 +40,15 @@ pub trait Lookups: Send + Sync {
         payload: Option<&Payload>,
     ) -> Trial;
 
+    /// What is wrong with a path into a record (RFC 9535), and from which character on.
+    ///
+    /// # Errors
+    /// The sentence.
+    fn check_path(&self, path: &str) -> Result<(), String>;
+
+    /// The one value that a path selects in a record; none where it selects nothing, or several.
+    fn value_at(&self, path: &str, record: &guard::json::Json) -> Option<guard::json::Json>;
+
     /// Looks for an external reference, with no operation to compare with.
     async fn look_for(&self, destination: &Destination, external_reference: &str) -> Trial;
 }

@@ -56,6 +56,7 @@ impl Failure {
                 | Refusal::Unconfirmed { .. }
                 | Refusal::Taken { .. }
                 | Refusal::Rules(_)
+                | Refusal::Period(_)
                 | Refusal::Conflict(_) => StatusCode::CONFLICT,
                 Refusal::Store(fault) => match fault {
                     StoreFault::Unavailable | StoreFault::Contended { .. } => StatusCode::SERVICE_UNAVAILABLE,

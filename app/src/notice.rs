@@ -1,5 +1,8 @@
 //! What a form did or did not do, told on the page after it.
 
+pub(crate) mod period;
+pub(crate) mod rules;
+
 use std::collections::BTreeSet;
 
 use guard::{

@@ -11,6 +11,9 @@ pub(crate) mod missing;
 pub(crate) mod operation;
 pub(crate) mod operations;
 pub(crate) mod overview;
+pub(crate) mod period;
+pub(crate) mod periods;
+pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod settings;
 pub(crate) mod unknown;
@@ -81,4 +84,5 @@ parts! {
     queues { unknown::UnknownPage }
     conflicts { conflicts::ConflictsPage, conflict::ConflictPage }
     settings { settings::SettingsPage }
+    finance { period::PeriodPage, periods::PeriodsPage, rules::RulesPage }
 }

@@ -1,6 +1,8 @@
 //! The plain words of the desk: states, decisions, people, moments, money. Everything that is said twice is said here.
 
+mod period;
 pub(crate) mod review;
+mod rules;
 
 use chrono::TimeDelta;
 use guard::{
@@ -16,6 +18,9 @@ use guard::{
     summary::Recovering,
     view::OperationView,
 };
+
+pub(crate) use period::{line_money, open_kind, period_address};
+pub(crate) use rules::{correction, rule_standing, rules_address};
 
 /// The word for a state.
 pub(crate) const fn state_word(state: StateName) -> &'static str {

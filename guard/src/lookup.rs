@@ -12,7 +12,7 @@ use crate::payload::Payload;
 use crate::pointer::Pointer;
 use crate::workflow::{Comparison, KeyField};
 
-pub use agreement::agrees;
+pub use agreement::{agrees, day_of};
 
 /// A lookup tells at most this many candidates.
 pub const CANDIDATES_MAX: usize = 10;

@@ -89,6 +89,9 @@ pub enum Refusal {
     /// A decision on a conflict is not taken.
     #[error(transparent)]
     Conflict(#[from] crate::conflict::ConflictRefusal),
+    /// A period is not closed or opened.
+    #[error(transparent)]
+    Period(#[from] crate::period::PeriodRefusal),
     /// The store could not do it; nothing was decided.
     #[error(transparent)]
     Store(#[from] StoreFault),

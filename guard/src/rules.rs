@@ -140,6 +140,15 @@ impl RuleChange {
         changed
     }
 
+    /// One part of it alone.
+    pub fn only(self, part: RulePart) -> Self {
+        match part {
+            RulePart::Volatile => Self { volatile: self.volatile, ..Self::default() },
+            RulePart::KeyFields => Self { key_fields: self.key_fields, ..Self::default() },
+            RulePart::Amendment => Self { amendment: self.amendment, ..Self::default() },
+        }
+    }
+
     /// The parts that it touches.
     pub fn parts(&self) -> Vec<RulePart> {
         RulePart::ALL.into_iter().filter(|part| self.touches(*part)).collect()

@@ -9,11 +9,14 @@ mod conflict;
 mod desk;
 mod grant;
 mod lists;
+mod message;
+mod period;
 mod recovery;
 mod report;
 mod review;
 mod rules;
 mod totals;
+mod what_if;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -25,9 +28,11 @@ pub use conflict::{
 };
 pub use desk::History;
 pub use lists::Exported;
+pub use period::Signing;
 pub use recovery::{Outlook, Proof, Sought};
 pub use report::Report;
 pub use review::{NewEvidence, Settled, Standing};
+pub use what_if::ReadRecord;
 
 use crate::actor::Actor;
 use crate::clock::{Clock, Entropy, Timestamp};

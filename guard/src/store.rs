@@ -3,6 +3,7 @@
 
 mod conflict;
 mod lists;
+mod period;
 mod review;
 mod rules;
 
@@ -20,6 +21,7 @@ use crate::evidence::Evidence;
 use crate::id::{ConflictId, OperationId, PersonId, TokenId};
 use crate::key::OperationKey;
 use crate::operation::Operation;
+use crate::period::{Day, Period};
 use crate::person::Person;
 use crate::pointer::Pointer;
 use crate::queue::{Filter, Order, Page, PageRequest};
@@ -34,6 +36,7 @@ use crate::workflow::Workflow;
 
 pub use conflict::{Conflicts, LISTED_CHANGES_CHARACTERS_MAX};
 pub use lists::Lists;
+pub use period::Periods;
 pub use review::Reviews;
 pub use rules::Rules;
 
@@ -44,6 +47,8 @@ pub struct NewOperation {
     pub operation: Operation,
     /// Its payload, compact JSON.
     pub payload: String,
+    /// The day by which it belongs to a period, where its workflow reads it from the payload.
+    pub day: Option<Day>,
     /// Its first trail entry.
     pub entry: Entry,
     /// What is counted for it.
@@ -129,7 +134,7 @@ pub struct Delivery {
 
 /// Operations and what belongs to them.
 #[async_trait]
-pub trait Store: Conflicts + Lists + Rules + Reviews + Send + Sync {
+pub trait Store: Conflicts + Lists + Rules + Periods + Reviews + Send + Sync {
     /// The operation with this id.
     async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
 
@@ -278,6 +283,8 @@ pub enum Act {
     PutWorkflow(Box<VersionedWorkflow>),
     /// Stores a proposed change of rules as it stands now.
     PutRuleProposal(Box<RuleProposal>),
+    /// Stores a period as it stands now.
+    PutPeriod(Box<Period>),
     /// Stores a destination.
     PutDestination(Box<Destination>),
     /// Takes a destination out.

@@ -206,6 +206,12 @@ async fn no_file_overwrites_what_was_approved_in_the_browser() {
     assert_eq!(version(&world), 2, "all or nothing");
     assert_eq!(world.guard.catalogue().workflows[HANDOFF].workflow.title, None);
 
+    // A server starts all the same, with what was approved.
+    let stale = Definitions { workflows: vec![older.clone(), careful()], destinations: Vec::new() };
+    let (kept, told) = world.guard.keeping_approved(&stale).await.unwrap();
+    assert_eq!(kept.workflows, [lines_may_change().applied_to(&older), careful()]);
+    assert!(matches!(told.as_slice(), [RuleRefusal::ApprovedInBrowser { key, .. }] if key == "amendment"), "{told:?}");
+
     let in_step = lines_may_change().applied_to(&older);
     assert_eq!(apply(in_step.clone()).await.unwrap().workflows[HANDOFF], AppliedChange::Changed);
     // Nobody set these in the browser, so that the file still may.

@@ -152,6 +152,7 @@ fn cell(state: &State, event: &Event) -> String {
             | Refusal::Unconfirmed { .. }
             | Refusal::Taken { .. }
             | Refusal::Rules(_)
+            | Refusal::Period(_)
             | Refusal::Store(_)),
         ) => panic!("the table refuses {event:?} on {state:?} with {other:?}"),
     }

@@ -204,9 +204,15 @@ fn wrong_template(definitions: &Definitions) -> Option<(usize, String)> {
 }
 
 fn wrong_json_path((kind, index, key, path): KeyedPath<'_>) -> Option<(&'static str, usize, &'static str, String)> {
-    let wrong = JsonPath::parse(path).err()?;
+    check_json_path(path).err().map(|message| (kind, index, key, message))
+}
+
+/// Checks a path into a record.
+///
+/// # Errors
+/// What is wrong with it, and from which character on.
+pub fn check_json_path(path: &str) -> Result<(), String> {
+    let Err(wrong) = JsonPath::parse(path) else { return Ok(()) };
     let place = wrong.position() + 1;
-    let message =
-        format!("{path:?} is no JSONPath (RFC 9535) from its character {place} on; it looks like \"$.items[*].id\"");
-    Some((kind, index, key, message))
+    Err(format!("{path:?} is no JSONPath (RFC 9535) from its character {place} on; it looks like \"$.items[*].id\""))
 }

@@ -210,6 +210,19 @@ impl Lookups for Destinations {
         Self::look_up(self, destination, workflow, operation, payload).await
     }
 
+    fn check_path(&self, path: &str) -> Result<(), String> {
+        crate::config::check_json_path(path)
+    }
+
+    fn value_at(&self, path: &str, record: &guard::json::Json) -> Option<guard::json::Json> {
+        let path = serde_json_path::JsonPath::parse(path).ok()?;
+        let answer = read::Answer::of(record.clone());
+        match answer.select(&path).as_slice() {
+            [value] => Some((*value).clone()),
+            _ => None,
+        }
+    }
+
     async fn look_for(&self, destination: &Destination, external_reference: &str) -> Trial {
         Self::look_for(self, destination, external_reference).await
     }

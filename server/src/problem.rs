@@ -168,8 +168,10 @@ impl From<Refusal> for Problem {
             Refusal::StaleLease => Self::new(Code::StaleLease, detail),
             Refusal::OutcomeDisagrees { .. } => Self::new(Code::OutcomeDisagrees, detail),
             Refusal::Impossible { .. } => Self::new(Code::Impossible, detail),
-            // Rules are changed in the browser alone; what they refuse is that they moved on.
-            Refusal::Stale { .. } | Refusal::Rules(_) | Refusal::Conflict(_) => Self::new(Code::Stale, detail),
+            // Rules and periods are changed in the browser alone; what they refuse is that they moved on.
+            Refusal::Stale { .. } | Refusal::Rules(_) | Refusal::Period(_) | Refusal::Conflict(_) => {
+                Self::new(Code::Stale, detail)
+            }
             Refusal::Unconfirmed { .. } => Self::new(Code::Impossible, detail),
             Refusal::Taken { .. } => Self::new(Code::Taken, detail),
             Refusal::Store(fault) => fault.into(),

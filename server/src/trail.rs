@@ -5,6 +5,7 @@
 //! taken out since the last seal, and the last seals themselves, only a copy kept elsewhere can tell: `onceover trail verify` prints
 //! the number and hash of the last seal for that.
 
+mod certificate;
 mod proof;
 mod sealing;
 
@@ -154,7 +155,7 @@ impl Moment {
 
 /// What sealing and verifying ask of a store. Every list is a keyset page: in order, behind a place, at most `limit` rows.
 #[async_trait]
-pub trait Ledger: Send + Sync {
+pub trait Ledger: guard::store::Periods + Send + Sync {
     /// The last seal.
     async fn last_seal(&self) -> Result<Option<Seal>, StoreFault>;
 

@@ -19,6 +19,8 @@ mod insertion;
 mod lists;
 #[path = "store/pages.rs"]
 mod pages;
+#[path = "store/period.rs"]
+mod period;
 #[path = "store/recovery.rs"]
 mod recovery;
 #[path = "store/replacement.rs"]

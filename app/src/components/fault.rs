@@ -97,6 +97,7 @@ const fn told(failure: &Failure) -> (&'static str, &'static str) {
             | Refusal::Unconfirmed { .. }
             | Refusal::Taken { .. }
             | Refusal::Rules(_)
+            | Refusal::Period(_)
             | Refusal::Conflict(_) => ("It has moved on", "Nothing was changed. Look at it as it is now."),
         },
         Failure::SignedOut => ("You are signed out", "Your session has ended. What you had open is where it was."),

@@ -81,7 +81,7 @@ const fn meaning(role: Role) -> &'static str {
     match role {
         Role::Viewer => "looks",
         Role::Operator => "decides what is uncertain",
-        Role::Finance => "looks, until a later version has amendments",
+        Role::Finance => "sets rules, approves amendments, signs periods",
         Role::Admin => "manages people and tokens, and decides",
     }
 }

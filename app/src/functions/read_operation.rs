@@ -26,6 +26,8 @@ pub(crate) struct Report {
     pub outlook: Option<Outlook>,
     /// Who is on it, what waits, what was proposed.
     pub standing: Standing,
+    /// The versions of the message, where its workflow makes messages to customers.
+    pub message: Option<Vec<guard::message::MessageVersion>>,
     /// What became of the decision before.
     pub notice: Option<DecisionNotice>,
     /// What became of the wish for a lookup before.
@@ -46,6 +48,7 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
     let operation = visit.guard.operation(&person.reach, id).await?;
     let outlook = visit.guard.outlook(&operation).await?;
     let standing = visit.guard.standings(std::slice::from_ref(&operation)).await?.pop().unwrap_or_default();
+    let message = visit.guard.message_versions(&person.reach, id).await?;
     let notice = crate::reply::take_notice(&visit, super::resolve::NOTICE).await;
     let kept = crate::reply::take_notice(&visit, crate::evidence::NOTICE).await;
     let claimed = crate::reply::take_notice(&visit, super::claim::NOTICE).await;
@@ -56,6 +59,7 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
         history,
         outlook,
         standing,
+        message,
         notice,
         haste,
         kept,

@@ -26,6 +26,7 @@ use crate::{
         icon::{Icon, Picture},
         money::Amount,
         plain::Plain,
+        received::ReceivedPanel,
         recovery::RecoveryPanel,
         timeline::Timeline,
     },
@@ -79,7 +80,7 @@ fn Shown(
     look: ServerAction<LookUpNow>,
     claim: ServerAction<Claim>,
 ) -> impl IntoView {
-    let Report { as_of, person, history, outlook, standing, notice, haste, kept, claimed } = report;
+    let Report { as_of, person, history, outlook, message, standing, notice, haste, kept, claimed } = report;
     let unclaimed = match claimed {
         Some(ClaimNotice::Refused(_, failure)) => Some(failure),
         Some(ClaimNotice::Done) | None => None,
@@ -128,6 +129,7 @@ fn Shown(
             />
         }
     });
+    let received = message.map(|versions| view! { <ReceivedPanel versions shown=operation.id /> });
     let recovery = outlook.map(|outlook| {
         let person = person.clone();
         view! { <RecoveryPanel operation=operation.id outlook person now=as_of notice=haste act=look /> }
@@ -162,6 +164,7 @@ fn Shown(
         </div>
         <div class="detail">
             <div class="detail-main">
+                {received}
                 {recovery}
                 {forms}
                 {has_conflicts

@@ -140,6 +140,8 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
                 <li><a rel="external" href="#people">"People"</a></li>
                 <li><a rel="external" href="#workflows">"Workflows"</a></li>
                 <li><a rel="external" href="#destinations">"Destinations"</a></li>
+                <li><a href="/settings/rules">"Rules"</a></li>
+                <li><a href="/periods">"Periods"</a></li>
             </ul>
         </nav>
         <section id="tokens" class="part" aria-labelledby="tokens-title">
@@ -165,6 +167,11 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
         </section>
         <section id="workflows" class="part" aria-labelledby="workflows-title">
             <h2 id="workflows-title">"Workflows"</h2>
+            <p class="note">
+                "What is left out of the fingerprint, the key fields and what may be amended are changed by two people at "
+                <a href="/settings/rules">"Rules"</a>
+                "."
+            </p>
             {has_none.then(|| view! { <p class="empty">"No workflow is configured yet."</p> })}
             <div class="workflows">{cards}</div>
             <WorkflowsHint />

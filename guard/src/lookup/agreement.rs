@@ -84,6 +84,11 @@ impl Day {
     }
 }
 
+/// The day that a value names, as it is written: `2026-04-01`, `20260401`, with a time or without.
+pub fn day_of(value: &Json) -> Option<NaiveDate> {
+    date(value).map(|day| day.written)
+}
+
 /// `2026-04-01`, `20260401`, with a time or without. An order of day and month that has to be guessed is no date.
 fn date(value: &Json) -> Option<Day> {
     let text = text(value)?;

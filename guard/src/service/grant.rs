@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 
 use super::begin::BeginRequest;
+use super::period::day_of_payload;
 use super::{Guard, Transition, integer, text};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
@@ -66,7 +67,8 @@ impl Guard {
             updated_at: at,
         };
         let counts = grant_counts(&operation, at);
-        let new = NewOperation { operation: operation.clone(), payload: request.payload.to_text(), entry, counts };
+        let day = day_of_payload(&workflow.workflow, &request.payload);
+        let new = NewOperation { operation: operation.clone(), payload: request.payload.to_text(), day, entry, counts };
         match self.inner.store.insert_if_absent(new).await? {
             Insertion::Inserted => self.granted(operation, lease).await,
             // A store that lost its own answer and tried again met this very insertion.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::administration::ADMINISTRATION_TRIES_MAX;
+use super::administration::{ADMINISTRATION_TRIES_MAX, Definitions};
 use super::report::check_text;
 use super::{Guard, contended, integer, text};
 use crate::actor::Actor;
@@ -230,6 +230,34 @@ impl Guard {
             }
         }
         Ok(acts)
+    }
+
+    /// The definitions with the rules that people approved in the browser put in, where they say something else, and which these are:
+    /// what a server starts with, since it must start after finance has changed a rule.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn keeping_approved(
+        &self,
+        definitions: &Definitions,
+    ) -> Result<(Definitions, Vec<RuleRefusal>), Refusal> {
+        self.refresh().await?;
+        let catalogue = self.catalogue();
+        let (mut kept, mut told) = (definitions.clone(), Vec::new());
+        for workflow in &mut kept.workflows {
+            let Some(held) = catalogue.workflows.get(workflow.name.as_str()) else { continue };
+            for part in RuleChange::of(workflow).against(&held.workflow).parts() {
+                match self.refuse_overwriting(workflow.name.as_str(), part).await {
+                    Ok(()) => {}
+                    Err(Refusal::Rules(approved)) => {
+                        *workflow = RuleChange::of(&held.workflow).only(part).applied_to(workflow);
+                        told.push(approved);
+                    }
+                    Err(refusal) => return Err(refusal),
+                }
+            }
+        }
+        Ok((kept, told))
     }
 
     async fn refuse_overwriting(&self, workflow: &str, part: RulePart) -> Result<(), Refusal> {

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 
-use crate::id::RuleProposalId;
+use crate::conflict::Conflict;
+use crate::id::{ConflictId, RuleProposalId};
 use crate::refusal::StoreFault;
 use crate::rules::{RulePart, RuleProposal, WorkflowVersion};
 
@@ -31,4 +32,12 @@ pub trait Rules: Send + Sync {
 
     /// The versions of a workflow, the newest first, at most `limit`.
     async fn workflow_versions(&self, workflow: &str, limit: u32) -> Result<Vec<WorkflowVersion>, StoreFault>;
+
+    /// The conflicts of all workflows, the newest first, before the id `before` where one is given, with the payload that came where
+    /// it is kept; at most `limit`.
+    async fn conflicts_before(
+        &self,
+        before: Option<ConflictId>,
+        limit: u32,
+    ) -> Result<Vec<(Conflict, Option<String>)>, StoreFault>;
 }

@@ -2,6 +2,7 @@
 
 mod conflict;
 mod lists;
+mod period;
 mod review;
 mod rules;
 
@@ -89,6 +90,7 @@ struct Tables {
     accesses: BTreeMap<String, Access>,
     lists: lists::ListTables,
     rules: rules::RuleTables,
+    periods: period::PeriodTables,
 }
 
 /// Everything that is kept, as text: equal before and after means that nothing was changed.
@@ -211,6 +213,7 @@ impl Tables {
         self.keys.insert(operation.key.clone(), operation.id);
         self.operations.insert(operation.id, operation.clone());
         self.payloads.insert(operation.id, new.payload.clone());
+        self.periods.date(operation.id, new.day);
         self.entries.insert(operation.id, vec![new.entry.clone()]);
         self.counts.extend(new.counts.iter().cloned());
         Insertion::Inserted
@@ -286,6 +289,7 @@ impl Tables {
         let mut after = self.clone();
         for (act, entry) in acts {
             after.rules.follow(act, entry);
+            after.periods.follow(act);
             if !after.act(act) {
                 return Administered::Taken;
             }
@@ -304,7 +308,7 @@ impl Tables {
                 self.catalogue.volatile.insert((name.clone(), put.version), put.workflow.volatile.clone().into());
                 self.catalogue.workflows.insert(name, Arc::new((**put).clone()));
             }
-            Act::PutRuleProposal(_) | Act::Note => {}
+            Act::PutRuleProposal(_) | Act::PutPeriod(_) | Act::Note => {}
             Act::PutDestination(destination) => {
                 self.catalogue.destinations.insert(destination.name.clone(), (**destination).clone());
             }

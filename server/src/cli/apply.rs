@@ -51,12 +51,10 @@ impl Apply {
 
 /// The refusal, with the place in the file where one is to blame.
 fn placed(configuration: &Configuration, refusal: Refusal) -> Failure {
-    match &refusal {
-        Refusal::Rules(approved @ RuleRefusal::ApprovedInBrowser { workflow, key, .. }) => {
-            configuration.fault_of_workflow(workflow, key, approved.to_string()).into()
-        }
-        _ => refusal.into(),
+    if let Refusal::Rules(approved @ RuleRefusal::ApprovedInBrowser { workflow, key, .. }) = &refusal {
+        return configuration.fault_of_workflow(workflow, key, approved.to_string()).into();
     }
+    refusal.into()
 }
 
 /// What became of each workflow and destination.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use guard::actor::Actor;
+use guard::rules::RuleRefusal;
 use guard::service::AppliedChange;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -134,7 +135,16 @@ pub(super) async fn start(
     let definitions = &configuration.definitions;
     // A file that holds settings alone leaves alone what was applied by hand.
     if !definitions.workflows.is_empty() || !definitions.destinations.is_empty() {
-        let applied = opened.guard.apply(definitions, &Actor::CommandLine).await?;
+        let (definitions, approved) = opened.guard.keeping_approved(definitions).await?;
+        for kept in approved {
+            let place = if let RuleRefusal::ApprovedInBrowser { workflow, key, .. } = &kept {
+                configuration.fault_of_workflow(workflow, key, kept.to_string()).to_string()
+            } else {
+                kept.to_string()
+            };
+            tracing::warn!("what was approved in the browser stays in force; the configuration file {place}");
+        }
+        let applied = opened.guard.apply(&definitions, &Actor::CommandLine).await?;
         for (kind, changes) in [("workflow", &applied.workflows), ("destination", &applied.destinations)] {
             for (name, change) in changes.iter().filter(|(_, change)| **change != AppliedChange::Unchanged) {
                 tracing::info!(kind, name, change = in_words(*change), "applied the configuration file");

@@ -10,7 +10,8 @@ Examples:
 
 Every entry is chained to the one before it with SHA-256, and every minute a seal chains the heads
 of all that changed. Both are walked: exit code 1 and the first broken entry when one was altered,
-added or taken out. A whole operation that is taken out within its first minute was not sealed yet.";
+added or taken out. A whole operation that is taken out within its first minute was not sealed yet.
+The certificates of closed periods are added up anew from the entries: a figure that differs is named.";
 
 /// Prove that nothing in the record of what happened was altered.
 #[derive(clap::Subcommand)]
@@ -36,6 +37,14 @@ async fn verify(common: &Common) -> Result<(), Failure> {
         "The trail is whole: {} entries, {} operations, {} payloads, {} seals.\n",
         report.entries, report.operations, report.payloads, report.seals
     );
+    if report.certificates > 0 {
+        let what = if report.certificates == 1 {
+            "certificate of a closed period says"
+        } else {
+            "certificates of closed periods say"
+        };
+        text.push_str(&format!("{} {what} what the trail says.\n", report.certificates));
+    }
     if let Some((number, hash)) = report.last_seal {
         text.push_str(&format!(
             "The last seal is number {number}, {hash}. Kept elsewhere, it proves later that none was taken out.\n"

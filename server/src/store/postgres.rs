@@ -16,6 +16,7 @@ mod lists;
 mod lookup;
 mod news;
 mod page;
+mod period;
 mod recovery;
 mod registry;
 mod review;

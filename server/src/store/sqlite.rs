@@ -8,6 +8,7 @@ mod ledger;
 mod list;
 mod lists;
 mod page;
+mod period;
 mod queue;
 mod readers;
 mod recovery;

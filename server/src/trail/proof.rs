@@ -3,15 +3,16 @@
 use std::collections::{HashMap, VecDeque};
 
 use guard::fingerprint::Fingerprint;
-use guard::id::OperationId;
+use guard::id::{OperationId, PeriodId};
 use guard::json::Json;
 use guard::operation::Operation;
 use guard::payload::Payload;
 use guard::refusal::StoreFault;
-use guard::state::State;
+use guard::state::{State, StateName};
 use guard::store::Catalogue;
 use guard::trail::{ChainHash, Entry, EntryKind};
 
+use super::certificate::{Certificates, States};
 use super::{ChainId, HASHES_PER_READ_MAX, Ledger, PAYLOADS_PER_READ_MAX};
 
 /// So many entries are held in memory at once.
@@ -34,6 +35,8 @@ pub struct Report {
     pub entries: u64,
     /// How many seals fit theirs, and hold heads that are still there.
     pub seals: u64,
+    /// How many certificates of closed periods say what the trail says.
+    pub certificates: u64,
     /// The number and hash of the last seal. Kept elsewhere, they prove later that the last seals were not taken out.
     pub last_seal: Option<(u64, ChainHash)>,
 }
@@ -103,6 +106,14 @@ pub enum FirstBroken {
         /// What its entries tell.
         told: ChainHash,
     },
+    /// A certificate of a closed period does not say what the trail says.
+    #[error("the certificate of period {period} does not hold: {what}")]
+    Certificate {
+        /// The period.
+        period: PeriodId,
+        /// What is wrong with it.
+        what: String,
+    },
     /// A seal is gone.
     #[error("seal {number} is missing")]
     SealMissing {
@@ -147,8 +158,10 @@ pub enum FirstBroken {
 /// The first place where it is broken.
 pub async fn verify(ledger: &dyn Ledger, catalogue: &Catalogue) -> Result<Report, FirstBroken> {
     let mut report = Report::default();
-    verify_chains(ledger, catalogue, &mut report).await?;
-    verify_seals(ledger, &mut report).await?;
+    let mut certificates = Certificates::read(ledger).await?;
+    verify_chains(ledger, catalogue, &mut certificates, &mut report).await?;
+    verify_seals(ledger, &mut certificates, &mut report).await?;
+    report.certificates = certificates.finish()?;
     Ok(report)
 }
 
@@ -162,6 +175,7 @@ struct Told {
     fingerprint: Option<String>,
     lease: Option<String>,
     destination_reference: Option<String>,
+    states: States,
 }
 
 impl Told {
@@ -173,6 +187,7 @@ impl Told {
         fingerprint: None,
         lease: None,
         destination_reference: None,
+        states: Vec::new(),
     };
 
     /// Takes the next entry in, if it is the next one and fits its hash.
@@ -186,7 +201,10 @@ impl Told {
         self.sequence = entry.sequence;
         self.hash = entry.hash;
         let fact = |name: &str| entry.detail.member(name).and_then(Json::as_str).map(ToOwned::to_owned);
-        self.state = fact("state").or(self.state.take());
+        if let Some(state) = fact("state") {
+            self.states.extend(StateName::parse(&state).map(|state| (entry.at, state)));
+            self.state = Some(state);
+        }
         match entry.kind {
             EntryKind::Begun | EntryKind::Registered => {
                 self.key = fact("key").or(self.key.take());
@@ -352,7 +370,12 @@ impl Operations<'_> {
     }
 }
 
-async fn verify_chains(ledger: &dyn Ledger, catalogue: &Catalogue, report: &mut Report) -> Result<(), FirstBroken> {
+async fn verify_chains(
+    ledger: &dyn Ledger,
+    catalogue: &Catalogue,
+    certificates: &mut Certificates,
+    report: &mut Report,
+) -> Result<(), FirstBroken> {
     let mut entries = Entries { ledger, page: VecDeque::new(), behind: (ChainId::ADMINISTRATION, 0) };
     let mut operations = Operations { ledger, page: VecDeque::new(), behind: OperationId::from_u128(0) };
     let told = entries.follow(ChainId::ADMINISTRATION, report).await?;
@@ -362,14 +385,16 @@ async fn verify_chains(ledger: &dyn Ledger, catalogue: &Catalogue, report: &mut 
         let chain = entries.next_chain().await?;
         let operation = operations.next_id().await?.map(ChainId::from);
         let Some(id) = chain.into_iter().chain(operation).min() else {
+            certificates.add(ledger, &with_payloads).await?;
             return verify_payloads(ledger, catalogue, &with_payloads, report).await;
         };
         let told = if chain == Some(id) { entries.follow(id, report).await? } else { Told::NOTHING };
         let held = if operation == Some(id) { operations.take() } else { None };
-        with_payloads.extend(held.clone());
-        verify_operation(ledger, id, told, held, report).await?;
+        let (operation, told) = verify_operation(ledger, id, told, held, report).await?;
+        with_payloads.push((operation, told.states));
         report.operations += 1;
         if with_payloads.len() >= PAYLOADS_PER_READ_MAX {
+            certificates.add(ledger, &with_payloads).await?;
             verify_payloads(ledger, catalogue, &with_payloads, report).await?;
             with_payloads.clear();
         }
@@ -384,12 +409,12 @@ async fn verify_operation(
     mut told: Told,
     held: Option<Operation>,
     report: &mut Report,
-) -> Result<(), FirstBroken> {
+) -> Result<(Operation, Told), FirstBroken> {
     if let Some(held) = held
         && held.version == told.sequence
         && told.check(&held).is_ok()
     {
-        return Ok(());
+        return Ok((held, told));
     }
     let before = OperationId::from_u128(chain.as_u128().saturating_sub(1));
     let now = ledger.all_operations(before, 1).await?.pop();
@@ -399,19 +424,20 @@ async fn verify_operation(
         return Err(FirstBroken::EntryAdded { chain, sequence: now.version + 1 });
     }
     told.read_on(ledger, chain, now.version, report).await?;
-    told.check(&now)
+    told.check(&now)?;
+    Ok((now, told))
 }
 
 /// Measures the payloads of operations again. A payload never changes, so that it does not matter when it is read.
 async fn verify_payloads(
     ledger: &dyn Ledger,
     catalogue: &Catalogue,
-    operations: &[Operation],
+    operations: &[(Operation, States)],
     report: &mut Report,
 ) -> Result<(), FirstBroken> {
-    let ids: Vec<OperationId> = operations.iter().map(|operation| operation.id).collect();
+    let ids: Vec<OperationId> = operations.iter().map(|(operation, _)| operation.id).collect();
     let mut payloads: HashMap<OperationId, String> = ledger.payloads(&ids).await?.into_iter().collect();
-    for operation in operations {
+    for (operation, _) in operations {
         let version = (operation.key.workflow.as_str().to_owned(), operation.policy_version);
         // One that was dropped by retention cannot be measured; nor can one whose rules this server has not read yet.
         let (Some(payload), Some(volatile)) = (payloads.remove(&operation.id), catalogue.volatile.get(&version)) else {
@@ -439,7 +465,11 @@ async fn verify_administration(ledger: &dyn Ledger, mut told: Told, report: &mut
     if held == told.hash { Ok(()) } else { Err(FirstBroken::AdministrationAltered { held, told: told.hash }) }
 }
 
-async fn verify_seals(ledger: &dyn Ledger, report: &mut Report) -> Result<(), FirstBroken> {
+async fn verify_seals(
+    ledger: &dyn Ledger,
+    certificates: &mut Certificates,
+    report: &mut Report,
+) -> Result<(), FirstBroken> {
     let (mut number, mut hash) = (0, ChainHash::START);
     loop {
         let page = ledger.seals(number, SEALS_PER_READ).await?;
@@ -455,6 +485,7 @@ async fn verify_seals(ledger: &dyn Ledger, report: &mut Report) -> Result<(), Fi
                 return Err(FirstBroken::SealAltered { number: seal.number });
             }
             (number, hash) = (seal.number, seal.hash);
+            certificates.see_seal(&seal)?;
             for heads in seal.heads.chunks(HASHES_PER_READ_MAX) {
                 let places: Vec<_> = heads.iter().map(|head| (head.chain, head.sequence)).collect();
                 let found = ledger.hashes(&places).await?;

@@ -236,7 +236,7 @@ pub fn begun_as(key: OperationKey, at: Timestamp) -> NewOperation {
         created_at: at,
         updated_at: at,
     };
-    NewOperation { operation, payload: payload.to_text(), entry, counts }
+    NewOperation { operation, payload: payload.to_text(), day: None, entry, counts }
 }
 
 /// An object of texts.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use guard::id::RuleProposalId;
+use guard::conflict::Conflict;
+use guard::id::{ConflictId, RuleProposalId};
 use guard::refusal::StoreFault;
 use guard::rules::{RulePart, RuleProposal, RuleStanding, WorkflowVersion};
 use guard::store::{Act, Rules};
@@ -81,5 +82,16 @@ impl Rules for Memory {
         let versions = tables.rules.versions.values().rev();
         let of_workflow = versions.filter(|version| version.held.workflow.name.as_str() == workflow);
         Ok(of_workflow.take(limit as usize).cloned().collect())
+    }
+    async fn conflicts_before(
+        &self,
+        before: Option<ConflictId>,
+        limit: u32,
+    ) -> Result<Vec<(Conflict, Option<String>)>, StoreFault> {
+        let mut conflicts = self.tables().conflicts.clone();
+        conflicts.retain(|(conflict, _)| before.is_none_or(|before| conflict.id < before));
+        conflicts.sort_by_key(|(conflict, _)| std::cmp::Reverse(conflict.id));
+        conflicts.truncate(limit as usize);
+        Ok(conflicts.into_iter().map(|(conflict, payload)| (conflict, Some(payload))).collect())
     }
 }

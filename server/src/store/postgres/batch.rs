@@ -14,6 +14,7 @@ use sqlx::query::Query;
 use sqlx::{Connection as _, PgConnection, Postgres};
 use uuid::Uuid;
 
+use super::period::keep_days;
 use super::recovery::Keeping;
 use crate::store::behind::TEN_THOUSANDTHS_BOUND;
 use crate::store::row::{ConflictRow, CountRow, EntryRow, EvidenceRow, OperationRow, json_text};
@@ -258,7 +259,7 @@ impl<'a> Columns<'a> {
         for change in changes {
             match change {
                 Change::Insert(new) => {
-                    let NewOperation { operation, payload, entry, counts } = new.as_ref();
+                    let NewOperation { operation, payload, entry, counts, day: _ } = new.as_ref();
                     columns.fresh.push(operation.into());
                     columns.kept.push((change.id(), "payload", payload));
                     columns.belongings(change.id(), entry, counts);
@@ -383,13 +384,16 @@ struct Beside<'a> {
     superseded: Vec<(Uuid, Uuid)>,
     recoveries: Keeping,
     reviews: super::review::Keeping,
+    /// New operations with their company and day.
+    days: Vec<(Uuid, String, String)>,
 }
 
 impl<'a> Beside<'a> {
     fn of(changes: &[&'a Change]) -> Self {
         let (conflicts, decided, evidence, superseded) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (recoveries, reviews) = (Keeping::default(), super::review::Keeping::default());
-        let mut beside = Self { conflicts, decided, evidence, superseded, recoveries, reviews };
+        let days = changes.iter().filter_map(|change| day_of(change)).collect();
+        let mut beside = Self { conflicts, decided, evidence, superseded, recoveries, reviews, days };
         for change in changes {
             let Change::Replace(replacement) = change else { continue };
             let conflict = replacement.conflict.as_ref();
@@ -420,10 +424,13 @@ impl<'a> Beside<'a> {
             && self.superseded.is_empty()
             && self.recoveries.is_empty()
             && self.reviews.is_empty()
+            && self.days.is_empty()
     }
 
     /// Stores what belongs to the operations that were changed.
     async fn store(mut self, connection: &mut PgConnection, stored: &[Uuid]) -> Result<(), sqlx::Error> {
+        self.days.retain(|(operation, ..)| stored.contains(operation));
+        keep_days(connection, self.days).await?;
         self.conflicts.retain(|(conflict, ..)| stored.contains(&conflict.operation));
         for (conflict, payload, places) in self.conflicts {
             let sql = format!(
@@ -475,6 +482,14 @@ impl<'a> Beside<'a> {
         }
         self.recoveries.store(connection, stored).await?;
         self.reviews.store(connection, stored).await
+    }
+}
+
+/// The day of a new operation, with its company.
+fn day_of(change: &Change) -> Option<(Uuid, String, String)> {
+    match change {
+        Change::Insert(new) => Some((change.id(), new.operation.key.company.as_str().to_owned(), new.day?.to_string())),
+        Change::Replace(_) => None,
     }
 }
 

@@ -103,6 +103,10 @@ async fn perform(connection: &mut PgConnection, act: &Act, entry: &Entry) -> Res
             super::rules::put(connection, proposal).await?;
             return Ok(true);
         }
+        Act::PutPeriod(period) => {
+            super::period::put(connection, period).await?;
+            return Ok(true);
+        }
         Act::PutDestination(destination) => {
             let DestinationRow { name, definition } = DestinationRow::from(destination.as_ref());
             sqlx::query(

@@ -1,7 +1,8 @@
 //! Proposed changes of rules, and the versions of workflows.
 
 use async_trait::async_trait;
-use guard::id::RuleProposalId;
+use guard::conflict::Conflict;
+use guard::id::{ConflictId, RuleProposalId};
 use guard::refusal::StoreFault;
 use guard::rules::{RulePart, RuleProposal, WorkflowVersion};
 use guard::store::Rules;
@@ -9,7 +10,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::PostgresStore;
-use crate::store::row::{RuleProposalRow, WorkflowVersionRow};
+use crate::store::row::{ConflictRow, ReceivedRow, RuleProposalRow, WorkflowVersionRow};
 
 /// Stores a proposal as it stands now.
 pub(super) async fn put(connection: &mut PgConnection, proposal: &RuleProposal) -> Result<(), sqlx::Error> {
@@ -81,5 +82,15 @@ impl Rules for PostgresStore {
         let columns = WorkflowVersionRow::COLUMNS;
         let sql = format!("SELECT {columns} FROM workflow WHERE name = $1 ORDER BY version DESC LIMIT $2");
         self.all::<WorkflowVersionRow, _>(sqlx::query(&sql).bind(workflow).bind(i64::from(limit))).await
+    }
+    async fn conflicts_before(
+        &self,
+        before: Option<ConflictId>,
+        limit: u32,
+    ) -> Result<Vec<(Conflict, Option<String>)>, StoreFault> {
+        let before = Uuid::from_u128(before.map_or(u128::MAX, ConflictId::as_u128));
+        let sql =
+            format!("SELECT {}, payload FROM conflict WHERE id < $1 ORDER BY id DESC LIMIT $2", ConflictRow::COLUMNS);
+        self.all::<ReceivedRow, _>(sqlx::query(&sql).bind(before).bind(i64::from(limit))).await
     }
 }

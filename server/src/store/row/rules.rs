@@ -1,11 +1,12 @@
 //! Proposed changes of rules, and the versions of workflows.
 
 use guard::actor::Actor;
+use guard::conflict::Conflict;
 use guard::refusal::StoreFault;
 use guard::rules::{RulePart, RuleProposal, WorkflowVersion};
 use uuid::Uuid;
 
-use super::{Place, WorkflowRow, json_text, uuid};
+use super::{ConflictRow, Place, WorkflowRow, json_text, uuid};
 
 /// A row of `rule_proposal`.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -89,5 +90,22 @@ impl TryFrom<WorkflowVersionRow> for WorkflowVersion {
             None => None,
         };
         Ok(Self { held: WorkflowRow { name, version, definition, is_retired }.try_into()?, changed })
+    }
+}
+
+/// A row of `conflict` with the payload that came.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs, reason = "the columns are described in the migration")]
+pub struct ReceivedRow {
+    #[sqlx(flatten)]
+    pub conflict: ConflictRow,
+    pub payload: Option<String>,
+}
+
+impl TryFrom<ReceivedRow> for (Conflict, Option<String>) {
+    type Error = StoreFault;
+
+    fn try_from(row: ReceivedRow) -> Result<Self, StoreFault> {
+        Ok((row.conflict.try_into()?, row.payload))
     }
 }

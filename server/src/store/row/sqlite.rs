@@ -5,9 +5,9 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use uuid::Uuid;
 
 use super::{
-    AccessRow, ConflictGroupRow, ConflictRow, CountRow, DeliveryRow, DestinationRow, EntryRow, EvidenceRow,
-    OperationRow, PersonRow, RecoveryRow, ReviewRow, RuleProposalRow, SealRow, TokenRow, WorkflowRow,
-    WorkflowVersionRow,
+    AccessRow, ClosedPeriodRow, ConflictGroupRow, ConflictRow, CountRow, DayRow, DeliveryRow, DestinationRow, EntryRow,
+    EvidenceRow, OperationRow, PeriodOperationRow, PersonRow, ReceivedRow, RecoveryRow, ReviewRow, RuleProposalRow,
+    SealRow, TokenRow, WorkflowRow, WorkflowVersionRow,
 };
 
 /// A row that rusqlite can read.
@@ -336,5 +336,52 @@ impl FromSqlite for WorkflowVersionRow {
             changed_at: columns.take()?,
             changed_by: columns.take()?,
         })
+    }
+}
+
+impl FromSqlite for ReceivedRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self { conflict: ConflictRow::from_sqlite(row)?, payload: row.get("payload")? })
+    }
+}
+
+impl FromSqlite for ClosedPeriodRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            id: columns.id()?,
+            company: columns.take()?,
+            from_day: columns.take()?,
+            to_day: columns.take()?,
+            standing: columns.take()?,
+            period: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for PeriodOperationRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            id: columns.id()?,
+            workflow: columns.take()?,
+            source_system: columns.take()?,
+            action: columns.take()?,
+            state: columns.take()?,
+            amount: columns.take()?,
+            currency: columns.take()?,
+            is_superseded: columns.take()?,
+            open_conflicts: columns.take()?,
+            created_at: columns.take()?,
+            updated_at: columns.take()?,
+            day: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for DayRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self { operation: columns.id()?, day: columns.take()? })
     }
 }

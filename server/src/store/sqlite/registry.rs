@@ -137,6 +137,10 @@ fn do_act(transaction: &Connection, act: &Act, entry: &Entry) -> Result<bool, St
             super::rules::put(transaction, proposal)?;
             Ok(true)
         }
+        Act::PutPeriod(period) => {
+            super::period::put(transaction, period)?;
+            Ok(true)
+        }
         Act::PutDestination(destination) => {
             let DestinationRow { name, definition } = DestinationRow::from(&**destination);
             execute(

@@ -1,7 +1,8 @@
 //! Proposed changes of rules, and the versions of workflows.
 
 use async_trait::async_trait;
-use guard::id::RuleProposalId;
+use guard::conflict::Conflict;
+use guard::id::{ConflictId, RuleProposalId};
 use guard::refusal::StoreFault;
 use guard::rules::{RulePart, RuleProposal, WorkflowVersion};
 use guard::store::Rules;
@@ -10,7 +11,7 @@ use rusqlite::{Connection, params};
 use super::SqliteStore;
 use super::readers::{all, one};
 use super::work::execute;
-use crate::store::row::{RuleProposalRow, WorkflowVersionRow};
+use crate::store::row::{ConflictRow, ReceivedRow, RuleProposalRow, WorkflowVersionRow};
 
 /// Stores a proposal as it stands now.
 pub(super) fn put(transaction: &Connection, proposal: &RuleProposal) -> Result<(), StoreFault> {
@@ -100,6 +101,21 @@ impl Rules for SqliteStore {
                 WorkflowVersionRow::COLUMNS
             );
             all::<WorkflowVersionRow, _>(connection, "workflow", &sql, params![workflow, limit])
+        })
+        .await
+    }
+    async fn conflicts_before(
+        &self,
+        before: Option<ConflictId>,
+        limit: u32,
+    ) -> Result<Vec<(Conflict, Option<String>)>, StoreFault> {
+        let before = before.map_or(u128::MAX, ConflictId::as_u128).to_be_bytes();
+        self.read(move |connection| {
+            let sql = format!(
+                "SELECT {}, payload FROM conflict WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
+                ConflictRow::COLUMNS
+            );
+            all::<ReceivedRow, _>(connection, "conflict", &sql, params![before, limit])
         })
         .await
     }

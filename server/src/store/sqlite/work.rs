@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use guard::conflict::place_key;
 use guard::id::{ConflictId, OperationId};
 use guard::operation::Operation;
+use guard::period::Day;
 use guard::refusal::StoreFault;
 use guard::store::{NewOperation, Replaced, Replacement};
 use guard::summary::Count;
@@ -13,6 +14,7 @@ use rusqlite::{Connection, Params, params};
 use uuid::Uuid;
 
 use super::fault;
+use super::period::keep_day;
 use super::readers::{all, one};
 use super::recovery::Keeping;
 use super::writer::Work;
@@ -116,14 +118,21 @@ fn keep_body(transaction: &Connection, operation: &Uuid, kind: &str, content: &s
 pub(super) struct Insert {
     row: OperationRow,
     payload: String,
+    day: Option<Day>,
     entry: EntryRow,
     counts: Vec<Count>,
 }
 
 impl From<NewOperation> for Insert {
     fn from(new: NewOperation) -> Self {
-        let NewOperation { operation, payload, entry, counts } = new;
-        Self { row: OperationRow::from(&operation), payload, entry: EntryRow::of(operation.id.into(), &entry), counts }
+        let NewOperation { operation, payload, day, entry, counts } = new;
+        Self {
+            row: OperationRow::from(&operation),
+            payload,
+            day,
+            entry: EntryRow::of(operation.id.into(), &entry),
+            counts,
+        }
     }
 }
 
@@ -183,6 +192,7 @@ impl Work for Insert {
             return Ok(Inserted::Existing(Box::new(existing)));
         }
         keep_body(transaction, &row.id, "payload", &self.payload)?;
+        keep_day(transaction, &row.id, &row.company, self.day)?;
         append(transaction, &self.entry)?;
         Ok(Inserted::New)
     }

@@ -1,0 +1,89 @@
+//! The figures of a period.
+
+use guard::period::{OpenItems, Totals};
+use leptos::prelude::*;
+
+use super::{badge::Badge, money::Amount, plain::Plain};
+use crate::wording;
+
+/// The sums, by workflow, state and currency.
+#[component]
+pub(crate) fn TotalsTable(totals: Totals) -> impl IntoView {
+    if totals.lines.is_empty() {
+        return view! { <p class="empty">"No operation of this company lies in these days."</p> }.into_any();
+    }
+    let rows = totals.lines.into_iter().map(|line| {
+        let money = wording::line_money(&line);
+        view! {
+            <tr>
+                <th scope="row" data-label="Workflow">
+                    <Plain text=line.workflow />
+                </th>
+                <td data-label="State">
+                    <Badge state=line.state />
+                    {line.is_superseded.then_some(" superseded by a newer revision")}
+                </td>
+                <td class="number" data-label="Operations">{wording::number(line.operations)}</td>
+                <td class="number" data-label="Sum">
+                    <Amount money />
+                </td>
+            </tr>
+        }
+    });
+    view! {
+        <div class="scroll" tabindex="0" role="region" aria-label="Totals">
+            <table class="cards totals">
+                <caption class="hidden">"Totals by workflow, state and currency"</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">"Workflow"</th>
+                        <th scope="col">"State"</th>
+                        <th scope="col" class="number">"Operations"</th>
+                        <th scope="col" class="number">"Sum"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows.collect_view()}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
+}
+
+/// What is open, by kind, with links.
+#[component]
+pub(crate) fn OpenList(
+    open: Vec<OpenItems>,
+    /// The plain sentences, by the operation's id; one that is missing is shown by its id.
+    sentences: Vec<(String, String)>,
+) -> impl IntoView {
+    if open.is_empty() {
+        return view! { <p>"Nothing is open: no operation is unknown, disputed, in conflict, unapproved or under way."</p> }
+            .into_any();
+    }
+    let kinds = open.into_iter().map(|items| {
+        let OpenItems { kind, number, operations } = items;
+        let more = number.saturating_sub(operations.len() as u64);
+        let sentences = sentences.clone();
+        let links = operations.into_iter().map(move |operation| {
+            let id = operation.to_string();
+            let sentence = sentences.iter().find(|(known, _)| *known == id).map(|(_, sentence)| sentence.clone());
+            view! {
+                <li>
+                    <a href=format!("/operations/{id}")>
+                        <Plain text=sentence.unwrap_or_else(|| id.clone()) />
+                    </a>
+                </li>
+            }
+        });
+        view! {
+            <h4>
+                {wording::number(number)}
+                " · "
+                {wording::open_kind(kind)}
+            </h4>
+            <ul>{links.collect_view()}</ul>
+            {(more > 0).then(|| view! { <p class="note">{format!("and {} more", wording::number(more))}</p> })}
+        }
+    });
+    view! { <div class="open-items">{kinds.collect_view()}</div> }.into_any()
+}
