@@ -153,6 +153,7 @@ fn cell(state: &State, event: &Event) -> String {
             | Refusal::Taken { .. }
             | Refusal::Rules(_)
             | Refusal::Period(_)
+            | Refusal::Conflict(_)
             | Refusal::Store(_)),
         ) => panic!("the table refuses {event:?} on {state:?} with {other:?}"),
     }

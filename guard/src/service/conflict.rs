@@ -436,7 +436,8 @@ impl Guard {
             created_at: at,
             updated_at: at,
         };
-        let new = NewOperation { operation, payload: payload.to_text(), entry, counts };
+        let day = super::period::day_of_payload(rules, &payload);
+        let new = NewOperation { operation, payload: payload.to_text(), day, entry, counts };
         Ok(self.inner.store.insert_if_absent(new).await?)
     }
 
