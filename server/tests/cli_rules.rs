@@ -155,7 +155,14 @@ async fn a_certificate_is_proven_from_the_trail_and_a_changed_figure_is_found() 
     let open = period.certificate.totals.open[0].operations[0];
     let version = desk.guard.operation(&Reach::EVERYTHING, open).await.unwrap().version;
     let found = guard::event::Resolution::Confirmed { destination_reference: "task-2".to_owned() };
-    desk.guard.resolve(&operator, open, version, &found, "found it", None).await.unwrap();
+    let ruling = guard::review::Ruling {
+        seen_version: version,
+        resolution: found,
+        reason: "found it".to_owned(),
+        link: None,
+        look: None,
+    };
+    desk.guard.resolve(&operator, open, &ruling).await.unwrap();
     desk.database.close().await;
     machine.run(&["trail", "verify"]).ok();
 
