@@ -4,6 +4,7 @@ pub(crate) mod add_person;
 #[cfg(feature = "ssr")]
 mod administrator;
 pub(crate) mod choose_theme;
+pub(crate) mod choose_zone;
 pub(crate) mod claim;
 pub(crate) mod close_period;
 pub(crate) mod compare_versions;

@@ -2,7 +2,7 @@
 
 use http::{
     Uri,
-    header::{ACCEPT, REFERER},
+    header::{ACCEPT, COOKIE, REFERER},
     request::Parts,
 };
 use leptos::prelude::use_context;
@@ -39,6 +39,16 @@ pub(crate) fn go_back() {
     let page =
         referer.as_ref().and_then(Uri::path_and_query).map(|page| page.as_str()).filter(|page| !page.starts_with("//"));
     leptos_axum::redirect(page.unwrap_or("/"));
+}
+
+/// What the request in hand brings under this name of a cookie.
+pub(crate) fn cookie(name: &str) -> Option<String> {
+    let parts = use_context::<Parts>()?;
+    let headers = parts.headers.get_all(COOKIE).iter();
+    let mut pairs = headers.filter_map(|header| header.to_str().ok()).flat_map(|header| header.split(';'));
+    pairs.find_map(|pair| {
+        pair.trim().split_once('=').filter(|(held, _)| *held == name).map(|(_, value)| value.to_owned())
+    })
 }
 
 /// The notice that was kept for this page.

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_meta::{Link, MetaTags};
 
-use crate::{App, components::theme::Theme};
+use crate::{
+    App,
+    components::{theme::Theme, zone},
+};
 
 /// Where the built site's files are served: from the name that a file has in the sources (`onceover.js`) to its URL
 /// path with the hash of its content (`/pkg/onceover.5f0c….js`).
@@ -52,7 +55,7 @@ pub fn shell(options: LeptosOptions, files: SiteFiles) -> impl IntoView {
 
     view! {
         <!DOCTYPE html>
-        <html lang="en" data-theme=Theme::of_request().as_str()>
+        <html lang="en" data-theme=Theme::of_request().as_str() data-zone=zone::of_request()>
             <head>
                 <meta charset="utf-8" />
                 <meta name="viewport" content="width=device-width, initial-scale=1" />

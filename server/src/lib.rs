@@ -15,6 +15,7 @@ pub mod export;
 pub mod health;
 pub mod latency;
 pub mod listener;
+pub mod live;
 pub mod log;
 pub mod metrics;
 pub mod observe;

@@ -11,7 +11,7 @@ use crate::observe::observe;
 use crate::problem::{Code, Problem, explain};
 use crate::session::{Gate, harden};
 use crate::state::Server;
-use crate::{desk, health, metrics, proxy, site};
+use crate::{desk, health, live, metrics, proxy, site};
 
 /// Every path that this server answers; the desk's lie behind the gate.
 pub fn router(server: Server, gate: &Gate) -> Router {
@@ -49,7 +49,9 @@ pub fn router(server: Server, gate: &Gate) -> Router {
         // The site's files: they are in everybody's browser anyway
         .route("/pkg/{*file}", get(site::serve))
         // The desk
-        .merge(gate.guard_pages(desk::routes(), &server.destinations));
+        .merge(
+            gate.guard_pages(desk::routes().merge(live::routes(server.clone(), gate.clone())), &server.destinations),
+        );
 
     // From the last to the first: a request comes to `observe` first, an answer last.
     harden(all, gate.is_secure())

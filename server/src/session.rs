@@ -31,6 +31,7 @@ use guard::person::Person;
 use guard::refusal::{Refusal, StoreFault};
 use guard::service::Guard;
 use tower_http::csrf::{CsrfLayer, ProtectionError};
+use tower_sessions::session::Id;
 use tower_sessions::{Expiry, Session, SessionManagerLayer, cookie::SameSite, cookie::time};
 
 pub use self::{
@@ -190,6 +191,17 @@ impl Gate {
             session.flush().await.map_err(|error| fault(&error))?;
         }
         Ok(person)
+    }
+
+    /// Whose session this is, as the store has it now; none once it is over. It is no sign of the person: a page that stands open
+    /// keeps no session alive by itself.
+    pub(crate) async fn visitor(&self, session: Id) -> Result<Option<Person>, Refusal> {
+        let held = self.inner.sessions.peek(session).await.map_err(|error| fault(&error))?;
+        let id = held.and_then(|held| serde_json::from_value::<PersonId>(held.get(PERSON)?.clone()).ok());
+        match id {
+            Some(id) => Ok(self.inner.guard.person(id).await?),
+            None => Ok(None),
+        }
     }
 
     /// Begins a session for a person. It has a new id, and whatever session came with the request is over.

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::api::wait::Wakes;
 use crate::destination::Destinations;
 use crate::latency::Latency;
+use crate::live::Live;
 use crate::metrics::Totals;
 use crate::store::Database;
 use crate::tokens::Tokens;
@@ -93,6 +94,8 @@ pub struct Shared {
     pub rates: DefaultKeyedRateLimiter<TokenId>,
     /// Who waits for an operation to settle.
     pub wakes: Arc<Wakes>,
+    /// The pages that are open.
+    pub live: Arc<Live>,
     /// How long answers took.
     pub latency: Latency,
     /// The counts of hours that are over.
@@ -119,6 +122,7 @@ impl Server {
     pub fn new(guard: Guard, database: Database, entropy: Arc<dyn Entropy>, settings: Settings) -> Self {
         let rate = settings.requests_per_second;
         let wakes = Wakes::over(&database.changes);
+        let live = Live::over(&database.changes, Arc::clone(&database.store));
         let shared = Shared {
             guard,
             database,
@@ -130,6 +134,7 @@ impl Server {
             tokens: Tokens::default(),
             rates: RateLimiter::keyed(Quota::per_second(rate).allow_burst(burst(rate))),
             wakes,
+            live,
             latency: Latency::default(),
             totals: Totals::default(),
         };

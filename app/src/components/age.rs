@@ -1,16 +1,18 @@
-//! Moments and ages. The server writes UTC; nothing here asks the browser for the time, so that both halves agree.
+//! Moments and ages. The server writes UTC; the browser writes moments again where another zone is chosen. Nothing here asks the browser
+//! for the time, so that both halves agree.
 
 use guard::clock::{Timestamp, rfc3339};
 use leptos::prelude::*;
 
+use super::zone;
 use crate::wording;
 
-/// A moment to the second, the milliseconds on hover.
+/// A moment to the second in the zone that is chosen, the exact moment in UTC on hover.
 #[component]
 pub(crate) fn Moment(at: Timestamp) -> impl IntoView {
     view! {
         <time class="moment" datetime=rfc3339(at) title=wording::exact_moment(at)>
-            {wording::moment(at)}
+            {move || zone::moment(at)}
         </time>
     }
     .into_any()
@@ -34,7 +36,7 @@ pub(crate) fn AsOf(at: Timestamp) -> impl IntoView {
         <p class="as-of">
             "as of "
             <time datetime=rfc3339(at) title=wording::exact_moment(at)>
-                {at.format("%H:%M:%S UTC").to_string()}
+                {move || zone::time_of_day(at)}
             </time>
         </p>
     }

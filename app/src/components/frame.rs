@@ -4,15 +4,18 @@ use guard::summary::UNCERTAIN_COUNTED_MAX;
 use leptos::prelude::*;
 use leptos_router::{
     components::{A, Outlet},
-    hooks::use_location,
+    hooks::{use_location, use_query_map},
 };
 
 use super::{
     awaited::Part,
     fresh::look_again,
     icon::{Icon, Picture},
+    keys::KeyList,
+    live::{Live, LiveSwitch},
     plain::Plain,
     theme::ThemeSwitch,
+    zone::{Zone, ZoneChoice},
 };
 use crate::{
     functions::read_frame::{Surroundings, read_frame},
@@ -47,6 +50,9 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
     let stirred = Stirred(RwSignal::new(0));
     provide_context(stirred);
     let path = use_location().pathname;
+    let live = Live::listen(path);
+    provide_context(live);
+    Zone::provide(use_query_map());
     let surroundings = Resource::new(move || (path.get(), stirred.0.get()), |_| read_frame());
     look_again(move || surroundings.refetch());
     let waiting = move || {
@@ -62,9 +68,9 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
         })
     };
     let person = move || {
-        Suspend::new(
-            async move { surroundings.await.ok().map(|surroundings| view! { <Who surroundings /> }).into_any() },
-        )
+        Suspend::new(async move {
+            surroundings.await.ok().map(|surroundings| view! { <Who surroundings live /> }).into_any()
+        })
     };
 
     view! {
@@ -80,33 +86,33 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
                 <nav aria-label="Desk">
                     <ul>
                         <li>
-                            <A href="/" exact=true>
+                            <A href="/" exact=true attr:data-go="h">
                                 <Icon picture=Picture::Tiles />
                                 "Overview"
                             </A>
                         </li>
                         <li>
-                            <A href="/operations">
+                            <A href="/operations" attr:data-go="o">
                                 <Icon picture=Picture::Lines />
                                 "Operations"
                             </A>
                         </li>
                         <li>
-                            <A href="/unknown">
+                            <A href="/unknown" attr:data-go="u">
                                 <Icon picture=Picture::Question />
                                 "Unknown"
                                 <Part part=waiting />
                             </A>
                         </li>
                         <li>
-                            <A href="/conflicts">
+                            <A href="/conflicts" attr:data-go="c">
                                 <Icon picture=Picture::Unequal />
                                 "Conflicts"
                                 <Part part=conflicting />
                             </A>
                         </li>
                         <li>
-                            <A href="/settings">
+                            <A href="/settings" attr:data-go="s">
                                 <Icon picture=Picture::Sliders />
                                 "Settings"
                             </A>
@@ -153,7 +159,7 @@ fn Waits(number: u32) -> impl IntoView {
 }
 
 #[component]
-fn Who(surroundings: Surroundings) -> impl IntoView {
+fn Who(surroundings: Surroundings, live: Live) -> impl IntoView {
     let person = surroundings.person;
     let reach = match &person.reach.companies {
         None => "all companies".to_owned(),
@@ -170,6 +176,11 @@ fn Who(surroundings: Surroundings) -> impl IntoView {
                 <Plain text=reach />
             </p>
             <ThemeSwitch />
+            <ZoneChoice zone=surroundings.zone />
+            <div class="aids">
+                <LiveSwitch live />
+                <KeyList />
+            </div>
             <form method="post" action="/logout">
                 <button type="submit" class="sign-out">
                     <Icon picture=Picture::Door />

@@ -3,43 +3,49 @@
 use guard::{clock::Timestamp, queue::Page, view::OperationView};
 use leptos::prelude::*;
 
-use super::age::AsOf;
+use super::{age::AsOf, live::Live};
 use crate::wording;
-
-/// How often a page looks again, in milliseconds.
-#[cfg(feature = "hydrate")]
-const LOOK_AGAIN_MS: u64 = 10_000;
 
 /// What a hand or a keyboard may be at: nothing moves under it.
 #[cfg(feature = "hydrate")]
 const AT_HAND: &str =
     "main :is(a, button):hover, main :is(a, button, input, select, textarea, summary):focus, #decide:focus";
 
-/// Looks again every few seconds, as long as the page that asks stands and is seen. Without script, nothing looks.
+/// Looks again whenever something may have changed, as long as the page that asks stands and is seen. Without script, nothing looks.
 pub(crate) fn look_again(look: impl Fn() + 'static) {
-    #[cfg(feature = "hydrate")]
-    {
-        let every = std::time::Duration::from_millis(LOOK_AGAIN_MS);
-        let look = move || {
-            if !document().hidden() {
-                look();
-            }
-        };
-        if let Ok(handle) = set_interval_with_handle(look, every) {
-            on_cleanup(move || handle.clear());
-        }
+    if let Some(live) = use_context::<Live>() {
+        live.on_news(look);
     }
-    #[cfg(not(feature = "hydrate"))]
-    drop(look);
 }
 
-/// Whether somebody is at something on the page.
+/// Where something is written or chosen.
+#[cfg(feature = "hydrate")]
+const WRITTEN: &str = "main :is(input, textarea)";
+
+/// Whether somebody is at something on the page, or has written something that is not sent yet.
 pub(crate) fn is_in_use() -> bool {
     #[cfg(feature = "hydrate")]
-    let is_in_use = document().query_selector(AT_HAND).is_ok_and(|found| found.is_some());
+    let is_in_use = document().query_selector(AT_HAND).is_ok_and(|found| found.is_some()) || has_draft();
     #[cfg(not(feature = "hydrate"))]
     let is_in_use = false;
     is_in_use
+}
+
+#[cfg(feature = "hydrate")]
+fn has_draft() -> bool {
+    use wasm_bindgen::JsCast as _;
+    use web_sys::{HtmlInputElement, HtmlTextAreaElement};
+
+    let Ok(fields) = document().query_selector_all(WRITTEN) else { return false };
+    (0..fields.length()).filter_map(|index| fields.get(index)).any(|field| {
+        if let Some(text) = field.dyn_ref::<HtmlTextAreaElement>() {
+            return text.default_value().is_ok_and(|default| default != text.value());
+        }
+        field.dyn_ref::<HtmlInputElement>().is_some_and(|input| match input.type_().as_str() {
+            "checkbox" | "radio" => input.checked() != input.default_checked(),
+            _ => input.value() != input.default_value(),
+        })
+    })
 }
 
 /// What a later look at a list has that the page does not show.

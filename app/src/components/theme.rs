@@ -52,12 +52,8 @@ impl Theme {
 
     /// The choice that a request brings with it.
     pub(crate) fn of_request() -> Self {
-        let parts = use_context::<http::request::Parts>();
-        let headers = parts.iter().flat_map(|parts| parts.headers.get_all(http::header::COOKIE));
-        let pairs = headers.filter_map(|header| header.to_str().ok()).flat_map(|header| header.split(';'));
-        let mut named = pairs.filter_map(|pair| pair.trim().split_once('=')).filter(|(name, _)| *name == Self::COOKIE);
-        let chosen = named.next().map(|(_, value)| value);
-        Self::ALL.into_iter().find(|theme| Some(theme.as_str()) == chosen).unwrap_or_default()
+        let chosen = crate::reply::cookie(Self::COOKIE);
+        Self::ALL.into_iter().find(|theme| Some(theme.as_str()) == chosen.as_deref()).unwrap_or_default()
     }
 }
 

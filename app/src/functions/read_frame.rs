@@ -12,6 +12,8 @@ pub(crate) struct Surroundings {
     pub person: Person,
     /// What waits for a person.
     pub waiting: Waiting,
+    /// The time zone that this browser keeps.
+    pub zone: String,
 }
 
 /// Reads what stands around every page.
@@ -19,5 +21,6 @@ pub(crate) struct Surroundings {
 pub(crate) async fn read_frame() -> Result<Surroundings, Failure> {
     let visit = crate::context::Visit::current()?;
     let person = visit.person()?;
-    Ok(Surroundings { waiting: visit.guard.waiting(&person.reach).await?, person: person.clone() })
+    let zone = crate::components::zone::of_request();
+    Ok(Surroundings { waiting: visit.guard.waiting(&person.reach).await?, person: person.clone(), zone })
 }

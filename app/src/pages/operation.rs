@@ -1,8 +1,10 @@
 //! `/operations/{id}`: one operation with everything that is known about it.
 
 use guard::{
+    clock::Timestamp,
     json::Json,
     person::Person,
+    queue::Page,
     service::History,
     state::{State, StateName},
     view::OperationView,
@@ -12,7 +14,7 @@ use leptos_router::hooks::use_params_map;
 
 use crate::{
     components::{
-        age::{Age, AsOf, Moment},
+        age::{Age, Moment},
         awaited::Body,
         badge::Badge,
         banner::{DecidedBanner, Undecided},
@@ -22,6 +24,7 @@ use crate::{
         evidence::EvidencePanel,
         facts::Fact,
         fault::Fault,
+        fresh::{Freshness, is_in_use, look_again},
         heading::Heading,
         icon::{Icon, Picture},
         money::Amount,
@@ -54,10 +57,34 @@ pub(crate) fn OperationPage() -> impl IntoView {
     let claim = ServerAction::<Claim>::new();
     let acted = move || (look.version().get(), claim.version().get());
     let report = Resource::new(move || (id.get(), done.get(), acted()), |(id, ..)| read_operation(id));
+    let seen = RwSignal::new(None);
+    look_again(move || {
+        let asked = id.get_untracked();
+        leptos::task::spawn_local(async move {
+            let Ok(later) = read_operation(asked.clone()).await else { return };
+            // Another page may have been asked for meanwhile, or left.
+            if id.try_get_untracked() != Some(asked) {
+                return;
+            }
+            let is_same = report.with_untracked(
+                |shown| matches!(shown, Some(Ok(shown)) if shown.history.operation == later.history.operation),
+            );
+            // What was opened or written here would be lost with a new picture.
+            if is_same
+                || is_in_use()
+                || document().query_selector("main details[open]").is_ok_and(|found| found.is_some())
+            {
+                seen.set(Some((later.as_of, Page { rows: vec![later.history.operation], next: None })));
+            } else {
+                report.set(Some(Ok(later)));
+            }
+        });
+    });
+    let show = Callback::new(move |()| report.refetch());
     let page = move || {
         Suspend::new(async move {
             match report.await {
-                Ok(report) => view! { <Shown report act look claim /> }.into_any(),
+                Ok(report) => view! { <Shown report seen show act look claim /> }.into_any(),
                 Err(failure) => view! { <Fault failure /> }.into_any(),
             }
         })
@@ -76,6 +103,8 @@ pub(crate) fn OperationPage() -> impl IntoView {
 #[component]
 fn Shown(
     report: Report,
+    seen: RwSignal<Option<(Timestamp, Page<OperationView>)>>,
+    show: Callback<()>,
     act: ServerAction<Resolve>,
     look: ServerAction<LookUpNow>,
     claim: ServerAction<Claim>,
@@ -91,6 +120,7 @@ fn Shown(
         Some(DecisionNotice::Refused(draft, failure)) => (None, Some((*draft, failure))),
         None => (None, None),
     };
+    let shown = vec![operation.clone()];
     let is_uncertain = operation.state.is_uncertain();
     // Without a form to stand in, the refusal stands above the page.
     let gone = refused.clone().filter(|_| !is_uncertain);
@@ -141,7 +171,7 @@ fn Shown(
             <Heading title>
                 <Plain text=sentence />
             </Heading>
-            <AsOf at=as_of />
+            <Freshness as_of shown seen show />
         </div>
         <div class=format!("standing is-{}", operation.state.name().as_str()) class:has-conflict=has_open_conflicts>
             <p class="standing-state">

@@ -11,6 +11,7 @@ use crate::{
         banner::{Done, Refused},
         destinations::DestinationCard,
         fault::Fault,
+        fresh::{is_in_use, look_again},
         heading::Heading,
         people::{AddedPersonBanner, PeopleTable, PersonForm},
         plain::Plain,
@@ -70,6 +71,11 @@ pub(crate) fn SettingsPage() -> impl IntoView {
     let asked = Memo::new(move |_| query.with(|query| query.get("revoke").and_then(|id| id.parse::<TokenId>().ok())));
     let acts = Acts { create: ServerAction::new(), revoke: ServerAction::new(), add: ServerAction::new() };
     let settings = Resource::new(move || acts.succeeded(), |_| read_settings());
+    look_again(move || {
+        if !is_in_use() {
+            settings.refetch();
+        }
+    });
     let page = move || {
         Suspend::new(async move {
             match settings.await {

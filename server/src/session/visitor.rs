@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use axum::{
     extract::{ConnectInfo, FromRequestParts, Request, State},
     http::{
-        Method, Uri,
+        Method, StatusCode, Uri,
         header::{ACCEPT, CONTENT_TYPE, REFERER},
         request::Parts,
     },
@@ -25,6 +25,7 @@ use leptos::server_fn::error::{FromServerFnError, SERVER_FN_ERROR_HEADER};
 use tower_sessions::Session;
 
 use crate::destination::Destinations;
+use crate::live;
 
 use super::{Gate, fault, limit::client_address, path};
 
@@ -96,6 +97,10 @@ fn is_function(request: &Request) -> bool {
 fn turn_away(request: &Request) -> Response {
     let text = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
     let takes_html = text(ACCEPT).is_some_and(|accepted| accepted.contains("text/html"));
+    // No page, but a part of one that is open already: it is for that page to say.
+    if request.uri().path() == live::PATH {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
     if is_function(request) && !takes_html {
         return function_failure(request, Failure::SignedOut);
     }
