@@ -45,7 +45,7 @@ impl Failure {
         use http::StatusCode;
         match self {
             Self::Refused(refusal) => match refusal {
-                Refusal::InvalidField { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+                Refusal::InvalidField { .. } | Refusal::RuleViolation { .. } => StatusCode::UNPROCESSABLE_ENTITY,
                 Refusal::UnknownWorkflow { .. } | Refusal::NotFound { .. } => StatusCode::NOT_FOUND,
                 Refusal::Forbidden { .. } => StatusCode::FORBIDDEN,
                 Refusal::LeaseExpired
@@ -54,6 +54,10 @@ impl Failure {
                 | Refusal::Impossible { .. }
                 | Refusal::Stale { .. }
                 | Refusal::Unconfirmed { .. }
+                | Refusal::AmendmentOpen { .. }
+                | Refusal::NoChange
+                | Refusal::BaseMoved { .. }
+                | Refusal::BaseUncertain { .. }
                 | Refusal::Taken { .. }
                 | Refusal::Rules(_)
                 | Refusal::Period(_)

@@ -1,5 +1,6 @@
 //! The plain words of the desk: states, decisions, people, moments, money. Everything that is said twice is said here.
 
+pub(crate) mod amendment;
 mod period;
 pub(crate) mod review;
 mod rules;

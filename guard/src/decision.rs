@@ -5,7 +5,9 @@ use crate::conflict::Conflict;
 use crate::fingerprint::Fingerprint;
 use crate::id::TokenId;
 use crate::operation::{LeaseToken, Operation};
+use crate::payload::Payload;
 use crate::state::State;
+use crate::workflow::Correction;
 
 /// The decision on one begin, with what the caller needs to act on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub enum Decision {
         lease_expires_at: Timestamp,
         /// Whether this is the same grant again, for a begin whose answer was lost.
         repeated: bool,
+        /// What is corrected, where this is an amendment.
+        amends: Option<Box<Amends>>,
     },
     /// It is done already.
     Replay {
@@ -59,6 +63,8 @@ pub enum Decision {
     PreviousRevision {
         /// The revision before it, where it exists.
         previous: Option<Operation>,
+        /// Why an approval that was given holds no longer, where that is so.
+        reason: Option<String>,
     },
     /// The amendment was rejected.
     Rejected {
@@ -76,6 +82,17 @@ pub enum Decision {
         /// Whether this begin opened it; otherwise it only raises its hits.
         is_new: bool,
     },
+}
+
+/// What an amendment corrects, and how: a worker is told, it never chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Amends {
+    /// How the destination's record is corrected.
+    pub correction: Correction,
+    /// The revision before it.
+    pub previous: Operation,
+    /// That revision's payload; none where it was forgotten.
+    pub payload: Option<Payload>,
 }
 
 /// The name of a decision, without its facts.

@@ -67,6 +67,35 @@ pub enum Resolution {
     },
 }
 
+/// What happens to the amendment that an operation stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AmendmentStep {
+    /// It is proposed anew, after the one before came to nothing.
+    Proposed,
+    /// It has all the approvals that it needs.
+    Approved,
+    /// A person rejected it.
+    Rejected {
+        /// Why.
+        reason: String,
+    },
+    /// It was taken back before anything was applied.
+    Withdrawn {
+        /// Why.
+        reason: String,
+    },
+    /// Nobody decided in time.
+    Expired {
+        /// What that means, in a sentence.
+        reason: String,
+    },
+    /// Its base moved, so that its approval holds no longer.
+    Void {
+        /// What moved.
+        reason: String,
+    },
+}
+
 /// Something that happens to an operation; [`crate::state::State::after`] says what follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -128,5 +157,12 @@ pub enum Event {
         at: Timestamp,
         /// What.
         resolution: Resolution,
+    },
+    /// The amendment that the operation stands for was proposed, decided, or came to nothing.
+    Amended {
+        /// When.
+        at: Timestamp,
+        /// Which.
+        step: AmendmentStep,
     },
 }

@@ -112,6 +112,10 @@ id!(
     ConflictId
 );
 id!(
+    /// Names one amendment.
+    AmendmentId
+);
+id!(
     /// Names one piece of evidence.
     EvidenceId
 );

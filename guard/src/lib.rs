@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod actor;
+pub mod amendment;
 pub mod canonical;
 pub mod clock;
 pub mod conflict;

@@ -55,7 +55,15 @@ impl Role {
         }
     }
 
-    /// Whether the role approves amendments and the rules of amendments.
+    /// Whether the role proposes amendments, and takes proposals back.
+    pub const fn may_propose(self) -> bool {
+        match self {
+            Self::Operator | Self::Finance | Self::Admin => true,
+            Self::Viewer => false,
+        }
+    }
+
+    /// Whether the role approves and rejects amendments and the rules of amendments.
     pub const fn may_approve(self) -> bool {
         match self {
             Self::Finance => true,

@@ -1,7 +1,10 @@
 //! Why the guard says no: one enum, so that every interface tells the same story.
 
 use crate::actor::Actor;
+use crate::amendment::Violation;
 use crate::clock::Timestamp;
+use crate::diff::Change;
+use crate::id::{AmendmentId, OperationId};
 use crate::state::StateName;
 
 /// A refusal. Nothing was changed by the call that got it, except where the variant says so.
@@ -75,6 +78,43 @@ pub enum Refusal {
         /// What it shows, in a sentence.
         shown: String,
     },
+    /// The change touches what the workflow's rules forbid.
+    #[error("the workflow forbids this change: {}", violated(.violations))]
+    RuleViolation {
+        /// What differs from the base, at most [`crate::diff::CHANGES_LISTED_MAX`] places.
+        changes: Vec<Change>,
+        /// How many places differ.
+        changes_total: u32,
+        /// What is forbidden and by which rule, at most [`crate::amendment::VIOLATIONS_LISTED_MAX`].
+        violations: Vec<Violation>,
+    },
+    /// The next revision is proposed or under way already.
+    #[error("revision {revision} is proposed already and is {}; it is decided and done, or withdrawn, before another is proposed", .state.as_str())]
+    AmendmentOpen {
+        /// The operation of that revision.
+        operation: OperationId,
+        /// Its amendment, where there is one.
+        amendment: Option<AmendmentId>,
+        /// Its number.
+        revision: u32,
+        /// Where it stands.
+        state: StateName,
+    },
+    /// The proposal is what is confirmed already.
+    #[error("the payload is the one that is confirmed already; nothing would change")]
+    NoChange,
+    /// What the approval would rest on is no longer so.
+    #[error("the base has moved: {reason}")]
+    BaseMoved {
+        /// What moved.
+        reason: String,
+    },
+    /// The destination could not tell whether it still holds the base.
+    #[error("the destination could not be asked whether it still holds the base: {reason}")]
+    BaseUncertain {
+        /// What it answered.
+        reason: String,
+    },
     /// The name is taken.
     #[error("the {what} {name:?} exists already")]
     Taken {
@@ -147,4 +187,10 @@ fn unknown_workflow(name: &str, is_retired: bool) -> String {
 
 fn list(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+fn violated(violations: &[Violation]) -> String {
+    let told: Vec<String> =
+        violations.iter().map(|violation| format!("{}: {}", violation.path, violation.rule)).collect();
+    told.join("; ")
 }

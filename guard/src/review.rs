@@ -184,6 +184,12 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::ResolutionRejected
         | EntryKind::Registered
         | EntryKind::Resolved
+        | EntryKind::AmendmentProposed
+        | EntryKind::AmendmentApproved
+        | EntryKind::AmendmentRejected
+        | EntryKind::AmendmentWithdrawn
+        | EntryKind::AmendmentExpired
+        | EntryKind::AmendmentVoid
         | EntryKind::WorkflowApplied
         | EntryKind::WorkflowRemoved
         | EntryKind::DestinationApplied

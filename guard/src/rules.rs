@@ -458,7 +458,7 @@ mod tests {
     fn a_change_tells_its_lines_and_leaves_the_rest() {
         let workflow = workflow();
         let rules = AmendmentRules {
-            amendable: vec![pointer("/lines")],
+            amendable: vec!["/lines".parse().expect("a place")],
             before_reconciliation: Correction::Amend,
             second_approval_over: Some("1000.00".to_owned()),
             ..AmendmentRules::default()

@@ -4,6 +4,7 @@
 //! operation is loaded and decided again.
 
 mod administration;
+mod amendment;
 mod begin;
 mod conflict;
 mod desk;
@@ -21,6 +22,7 @@ mod what_if;
 use std::sync::{Arc, PoisonError, RwLock};
 
 pub use administration::{Applied, Change as AppliedChange, Definitions};
+pub use amendment::{Approving, Proposer};
 pub use begin::{BeginRequest, LABEL_CHARACTERS_MAX};
 pub use conflict::{
     ConflictReport, ConflictSettled, Neighbours, PAST_CONFLICTS_MAX, REVISIONS_LISTED_MAX, SeenConflict, Version,
@@ -44,7 +46,9 @@ use crate::operation::Operation;
 use crate::refusal::{Refusal, StoreFault};
 use crate::review::ReviewChange;
 use crate::state::{State, StateName};
-use crate::store::{Catalogue, RecoveryChange, Registry, Replaced, Replacement, Store, VersionedWorkflow};
+use crate::store::{
+    AmendmentChange, Catalogue, RecoveryChange, Registry, Replaced, Replacement, Store, VersionedWorkflow,
+};
 use crate::summary::{Count, Counted};
 use crate::token::{Reach, Scope, Token};
 use crate::trail::{Entry, EntryKind, detail};
@@ -200,10 +204,11 @@ impl Guard {
             self.superseded_by(&operation.key, &transition.state).await?
         };
         let recovery = self.recovery_after(operation, &transition.state, transition.at);
+        let amendment = self.amendment_after(operation, &transition.state, transition.at).await?;
         // What people did about it was about the state that it was in.
         let is_over = operation.state.is_uncertain() && transition.state.name() != operation.state.name();
         let review = if is_over { ReviewChange::End } else { ReviewChange::Keep };
-        Ok(Replacement { supersedes, recovery, review, ..transition.of(operation) })
+        Ok(Replacement { supersedes, recovery, review, amendment, ..transition.of(operation) })
     }
 
     /// The revision that an operation supersedes once it is confirmed, by whomever.
@@ -266,6 +271,7 @@ impl Transition {
             recovery: RecoveryChange::Keep,
             review: ReviewChange::Keep,
             counts,
+            amendment: AmendmentChange::Keep,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The states of an operation and the one table of what may follow on what.
 
 use crate::clock::Timestamp;
-use crate::event::{Event, Outcome, Resolution, Standing};
+use crate::event::{AmendmentStep, Event, Outcome, Resolution, Standing};
 use crate::lookup::{Difference, Finding};
 use crate::recovery::Absence;
 use crate::refusal::Refusal;
@@ -282,16 +282,52 @@ impl State {
                 | Self::Failed { .. }
                 | Self::Confirmed { .. } => Err(self.impossible("decided by a person")),
             },
+            Event::Amended { at, step } => self.after_amendment(*at, step),
         }
+    }
+
+    /// What becomes of an operation when its amendment does. Only what is proven not applied can be taken back or become void; whatever
+    /// may be at the destination stays what it is.
+    fn after_amendment(&self, at: Timestamp, step: &AmendmentStep) -> Result<Self, Refusal> {
+        let (may_follow, after, what) = match step {
+            AmendmentStep::Proposed => (matches!(self, Self::Rejected { .. }), Self::AwaitingApproval, "proposed anew"),
+            AmendmentStep::Approved => {
+                (matches!(self, Self::AwaitingApproval), Self::Released { since: at }, "approved")
+            }
+            AmendmentStep::Rejected { reason } => {
+                (matches!(self, Self::AwaitingApproval), Self::Rejected { reason: reason.clone() }, "rejected")
+            }
+            AmendmentStep::Expired { reason } => {
+                (matches!(self, Self::AwaitingApproval), Self::Rejected { reason: reason.clone() }, "expired")
+            }
+            AmendmentStep::Withdrawn { reason } => (
+                matches!(self, Self::AwaitingApproval | Self::Released { .. } | Self::Failed { .. }),
+                Self::Rejected { reason: reason.clone() },
+                "withdrawn",
+            ),
+            AmendmentStep::Void { reason } => (
+                matches!(self, Self::AwaitingApproval | Self::Released { .. } | Self::Failed { .. }),
+                Self::Rejected { reason: reason.clone() },
+                "made void",
+            ),
+        };
+        if may_follow { Ok(after) } else { Err(self.impossible(what)) }
     }
 
     /// What the holder of the latest lease says.
     fn after_report(&self, at: Timestamp, outcome: &Outcome) -> Result<Self, Refusal> {
         match (self, outcome) {
-            (
-                Self::AwaitingApproval | Self::Rejected { .. },
-                Outcome::Confirmed { .. } | Outcome::Failed { .. } | Outcome::Unknown { .. },
-            ) => Err(self.impossible("reported on")),
+            // The attempt was proven not applied, and its amendment taken back since; now that proof is contradicted.
+            (Self::AwaitingApproval | Self::Rejected { .. }, Outcome::Confirmed { destination_reference }) => Ok(self
+                .disputed_after_withdrawal(
+                    at,
+                    &format!("reported it confirmed as {destination_reference:?}"),
+                    Some(destination_reference),
+                )),
+            (Self::AwaitingApproval | Self::Rejected { .. }, Outcome::Unknown { reason }) => Ok(
+                self.disputed_after_withdrawal(at, &format!("reported that it may have been applied: {reason}"), None)
+            ),
+            (Self::AwaitingApproval | Self::Rejected { .. }, Outcome::Failed { .. }) => Ok(self.clone()),
             (
                 Self::Acquired { .. } | Self::Sending { .. } | Self::Unknown { .. },
                 Outcome::Confirmed { destination_reference },
@@ -358,20 +394,30 @@ impl State {
         }
     }
 
+    /// An attempt that was proven not applied speaks after its amendment was taken back.
+    fn disputed_after_withdrawal(&self, at: Timestamp, said: &str, destination_reference: Option<&String>) -> Self {
+        Self::Disputed {
+            since: at,
+            reason: format!(
+                "held as {} after an attempt that was proven not applied, and the worker of that attempt {said}",
+                self.name().as_str()
+            ),
+            destination_reference: destination_reference.cloned(),
+        }
+    }
+
     /// What the holder of an earlier lease says after a newer attempt was permitted.
     fn after_late_report(&self, at: Timestamp, outcome: &Outcome, attempt: u32) -> Result<Self, Refusal> {
         match (self, outcome) {
-            (
-                Self::AwaitingApproval | Self::Rejected { .. },
-                Outcome::Confirmed { .. } | Outcome::Failed { .. } | Outcome::Unknown { .. },
-            ) => Err(self.impossible("reported on")),
             (Self::Confirmed { destination_reference: held, .. }, Outcome::Confirmed { destination_reference })
                 if held == destination_reference =>
             {
                 Ok(self.clone())
             }
             (
-                Self::Acquired { .. }
+                Self::AwaitingApproval
+                | Self::Rejected { .. }
+                | Self::Acquired { .. }
                 | Self::Sending { .. }
                 | Self::Released { .. }
                 | Self::Failed { .. }
@@ -387,7 +433,9 @@ impl State {
             }),
             (Self::Disputed { .. }, Outcome::Confirmed { .. })
             | (
-                Self::Acquired { .. }
+                Self::AwaitingApproval
+                | Self::Rejected { .. }
+                | Self::Acquired { .. }
                 | Self::Sending { .. }
                 | Self::Released { .. }
                 | Self::Failed { .. }
@@ -405,15 +453,6 @@ impl State {
     /// attempt is under way, a record may be that attempt's own, unless nothing can have been sent yet.
     fn after_lookup(&self, at: Timestamp, finding: &Finding, absence: Option<&Absence>) -> Result<Self, Refusal> {
         match (self, finding) {
-            (
-                Self::AwaitingApproval | Self::Rejected { .. },
-                Finding::Found { .. }
-                | Finding::Differs { .. }
-                | Finding::Several { .. }
-                | Finding::VoidOnly { .. }
-                | Finding::Absent
-                | Finding::Inconclusive { .. },
-            ) => Err(self.impossible("looked up")),
             (Self::Unknown { .. }, Finding::Found { destination_reference }) => {
                 Ok(Self::Confirmed { since: at, destination_reference: destination_reference.clone() })
             }
@@ -428,7 +467,12 @@ impl State {
             }
             (Self::Unknown { .. }, Finding::Differs { .. } | Finding::Several { .. })
             | (
-                Self::Acquired { .. } | Self::Released { .. } | Self::Failed { .. } | Self::Confirmed { .. },
+                Self::AwaitingApproval
+                | Self::Rejected { .. }
+                | Self::Acquired { .. }
+                | Self::Released { .. }
+                | Self::Failed { .. }
+                | Self::Confirmed { .. },
                 Finding::Found { .. } | Finding::Differs { .. } | Finding::Several { .. },
             ) => Ok(Self::Disputed {
                 since: at,
@@ -448,7 +492,9 @@ impl State {
                 },
             }),
             (
-                Self::Acquired { .. }
+                Self::AwaitingApproval
+                | Self::Rejected { .. }
+                | Self::Acquired { .. }
                 | Self::Released { .. }
                 | Self::Failed { .. }
                 | Self::Unknown { .. }
@@ -456,7 +502,12 @@ impl State {
                 Finding::VoidOnly { .. } | Finding::Inconclusive { .. },
             )
             | (
-                Self::Acquired { .. } | Self::Released { .. } | Self::Failed { .. } | Self::Confirmed { .. },
+                Self::AwaitingApproval
+                | Self::Rejected { .. }
+                | Self::Acquired { .. }
+                | Self::Released { .. }
+                | Self::Failed { .. }
+                | Self::Confirmed { .. },
                 Finding::Absent,
             )
             | (
@@ -489,14 +540,10 @@ impl State {
                 format!("confirmed as {destination_reference:?}, and {shown}")
             }
             Self::Failed { reason, .. } => format!("held as failed ({reason}), and {shown}"),
-            Self::Acquired { .. } | Self::Released { .. } => {
+            Self::AwaitingApproval | Self::Rejected { .. } | Self::Acquired { .. } | Self::Released { .. } => {
                 format!("held as {}, before anything was sent, and {shown}", self.name().as_str())
             }
-            Self::AwaitingApproval
-            | Self::Rejected { .. }
-            | Self::Sending { .. }
-            | Self::Unknown { .. }
-            | Self::Disputed { .. } => shown,
+            Self::Sending { .. } | Self::Unknown { .. } | Self::Disputed { .. } => shown,
         }
     }
 

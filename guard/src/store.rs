@@ -1,6 +1,7 @@
 //! What the guard asks of a database. Every method is atomic; the store never decides anything, so that two databases cannot drift
 //! apart on rules. Every write has been made durable when its method returns.
 
+mod amendment;
 mod conflict;
 mod lists;
 mod period;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::access::Access;
+use crate::amendment::Amendment;
 use crate::clock::Timestamp;
 use crate::conflict::Conflict;
 use crate::decision::DecisionName;
@@ -34,6 +36,7 @@ use crate::token::{Reach, Token};
 use crate::trail::{ChainHash, Entry};
 use crate::workflow::Workflow;
 
+pub use amendment::{AmendmentChange, Amendments};
 pub use conflict::{Conflicts, LISTED_CHANGES_CHARACTERS_MAX};
 pub use lists::Lists;
 pub use period::Periods;
@@ -53,6 +56,8 @@ pub struct NewOperation {
     pub entry: Entry,
     /// What is counted for it.
     pub counts: Vec<Count>,
+    /// The amendment that proposes it.
+    pub amendment: Option<Amendment>,
 }
 
 /// What became of a new operation.
@@ -89,6 +94,8 @@ pub struct Replacement {
     pub review: ReviewChange,
     /// What is counted for it.
     pub counts: Vec<Count>,
+    /// What becomes of the amendment that it stands for.
+    pub amendment: AmendmentChange,
 }
 
 /// What a change of an operation makes of its recovery.
@@ -134,7 +141,7 @@ pub struct Delivery {
 
 /// Operations and what belongs to them.
 #[async_trait]
-pub trait Store: Conflicts + Lists + Rules + Periods + Reviews + Send + Sync {
+pub trait Store: Amendments + Conflicts + Lists + Rules + Periods + Reviews + Send + Sync {
     /// The operation with this id.
     async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
 

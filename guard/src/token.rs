@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
 
+use crate::actor::Actor;
 use crate::clock::Timestamp;
 use crate::id::TokenId;
 
@@ -110,6 +111,8 @@ pub struct Token {
     pub reach: Reach,
     /// When it was made.
     pub created_at: Timestamp,
+    /// Who made it: the person behind what it does.
+    pub created_by: Actor,
     /// Since when it is no longer accepted.
     pub revoked_at: Option<Timestamp>,
 }

@@ -53,6 +53,18 @@ pub enum EntryKind {
     Registered,
     /// A person decided an uncertain outcome.
     Resolved,
+    /// An amendment was proposed.
+    AmendmentProposed,
+    /// A person approved an amendment; whether that was enough, its state tells.
+    AmendmentApproved,
+    /// A person rejected an amendment.
+    AmendmentRejected,
+    /// An amendment was taken back.
+    AmendmentWithdrawn,
+    /// Nobody decided on an amendment in time.
+    AmendmentExpired,
+    /// The base of an amendment moved, so that its approval holds no longer.
+    AmendmentVoid,
     /// Administration: a workflow was made or changed.
     WorkflowApplied,
     /// Administration: a workflow was taken out of the configuration.
@@ -95,7 +107,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 43] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -114,6 +126,12 @@ impl EntryKind {
         Self::ConflictDecided,
         Self::Registered,
         Self::Resolved,
+        Self::AmendmentProposed,
+        Self::AmendmentApproved,
+        Self::AmendmentRejected,
+        Self::AmendmentWithdrawn,
+        Self::AmendmentExpired,
+        Self::AmendmentVoid,
         Self::WorkflowApplied,
         Self::WorkflowRemoved,
         Self::DestinationApplied,
@@ -156,6 +174,12 @@ impl EntryKind {
             Self::ConflictDecided => "conflict_decided",
             Self::Registered => "registered",
             Self::Resolved => "resolved",
+            Self::AmendmentProposed => "amendment_proposed",
+            Self::AmendmentApproved => "amendment_approved",
+            Self::AmendmentRejected => "amendment_rejected",
+            Self::AmendmentWithdrawn => "amendment_withdrawn",
+            Self::AmendmentExpired => "amendment_expired",
+            Self::AmendmentVoid => "amendment_void",
             Self::WorkflowApplied => "workflow_applied",
             Self::WorkflowRemoved => "workflow_removed",
             Self::DestinationApplied => "destination_applied",
@@ -273,7 +297,7 @@ impl Entry {
 }
 
 /// Builds the detail of an entry from its facts, leaving out those that are absent.
-pub(crate) fn detail<const N: usize>(facts: [(&str, Option<Json>); N]) -> Json {
+pub(crate) fn detail<'a>(facts: impl IntoIterator<Item = (&'a str, Option<Json>)>) -> Json {
     Json::Object(facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
 }
 

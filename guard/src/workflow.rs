@@ -1,5 +1,6 @@
 //! Workflows and their rules, as the configuration file writes them.
 
+use crate::amendment::Place;
 use crate::key::{ACTION_DEFAULT, KeyPart, OperationKey};
 use crate::pointer::Pointer;
 
@@ -228,7 +229,7 @@ pub enum Correction {
 pub struct AmendmentRules {
     /// The places that may change, with all below them; empty: nothing may.
     #[serde(default)]
-    pub amendable: Vec<Pointer>,
+    pub amendable: Vec<Place>,
     /// The correction before reconciliation.
     #[serde(default)]
     pub before_reconciliation: Correction,
@@ -326,6 +327,25 @@ impl ReviewRules {
         let Some(over) = self.second_person_over.as_deref() else { return false };
         let over = over.parse::<rust_decimal::Decimal>().unwrap_or_default();
         money.is_none_or(|money| money.amount.abs() > over)
+    }
+}
+
+impl Correction {
+    /// The name in every interface.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Amend => "amend",
+            Self::Replace => "replace",
+            Self::ReverseAndRepost => "reverse_and_repost",
+            Self::Forbid => "forbid",
+        }
+    }
+
+    /// The correction with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Amend, Self::Replace, Self::ReverseAndRepost, Self::Forbid]
+            .into_iter()
+            .find(|known| known.as_str() == name)
     }
 }
 

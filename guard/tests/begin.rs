@@ -376,7 +376,7 @@ async fn a_later_revision_needs_the_one_before_it() {
     assert_eq!(billing.asks("order-1").at_revision(2).hears().await, "previous_revision");
     let permit = billing.owns("order-1").await;
     match billing.asks("order-1").at_revision(2).decision().await {
-        Decision::PreviousRevision { previous: Some(previous) } => assert_eq!(previous.id, permit.id),
+        Decision::PreviousRevision { previous: Some(previous), reason: None } => assert_eq!(previous.id, permit.id),
         other => panic!("{other:?}"),
     }
     billing.confirms(&permit, "task-1").await.unwrap();

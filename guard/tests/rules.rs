@@ -33,7 +33,7 @@ fn noise() -> RuleChange {
 
 fn lines_may_change() -> RuleChange {
     let amendment = AmendmentRules {
-        amendable: vec![pointer("/lines")],
+        amendable: vec!["/lines".parse().unwrap()],
         before_reconciliation: Correction::Amend,
         after_reconciliation: Correction::ReverseAndRepost,
         second_approval_over: Some("1000.00".to_owned()),

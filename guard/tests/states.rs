@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use chrono::{TimeDelta, TimeZone as _};
 use guard::clock::Timestamp;
-use guard::event::{Event, Outcome, Resolution, Standing};
+use guard::event::{AmendmentStep, Event, Outcome, Resolution, Standing};
 use guard::id::OperationId;
 use guard::lookup::{AnswerClass, Difference, Finding};
 use guard::recovery::{Absence, NEGATIVES_APART_SECONDS, Recovery};
@@ -134,6 +134,19 @@ fn lookups() -> Vec<Column> {
     ]
 }
 
+fn amendments() -> Vec<Column> {
+    let amended = |step| Event::Amended { at: now(), step };
+    let reason = || "why".to_owned();
+    vec![
+        ("proposed anew", amended(AmendmentStep::Proposed)),
+        ("approved", amended(AmendmentStep::Approved)),
+        ("rejected", amended(AmendmentStep::Rejected { reason: reason() })),
+        ("withdrawn", amended(AmendmentStep::Withdrawn { reason: reason() })),
+        ("expired", amended(AmendmentStep::Expired { reason: reason() })),
+        ("base moved: void", amended(AmendmentStep::Void { reason: reason() })),
+    ]
+}
+
 fn cell(state: &State, event: &Event) -> String {
     match state.after(event) {
         Ok(after) if after == *state => "stays".to_owned(),
@@ -154,6 +167,11 @@ fn cell(state: &State, event: &Event) -> String {
             | Refusal::Rules(_)
             | Refusal::Period(_)
             | Refusal::Conflict(_)
+            | Refusal::RuleViolation { .. }
+            | Refusal::AmendmentOpen { .. }
+            | Refusal::NoChange
+            | Refusal::BaseMoved { .. }
+            | Refusal::BaseUncertain { .. }
             | Refusal::Store(_)),
         ) => panic!("the table refuses {event:?} on {state:?} with {other:?}"),
     }
@@ -172,21 +190,29 @@ fn table(columns: &[Column]) -> String {
 fn generated() -> String {
     format!(
         "{BEGIN_MARK}\n\n### Steps of the attempt\n\n{}\n### A report from the latest attempt\n\n{}\n### A report from an earlier \
-         attempt\n\n{}\n### A lookup at the destination\n\n{}\n### A person decides\n\n{}\n{END_MARK}",
+         attempt\n\n{}\n### A lookup at the destination\n\n{}\n### A person decides\n\n{}\n### The amendment that a revision stands for\n\n{}\n{END_MARK}",
         table(&steps()),
         table(&reports(Standing::Latest)),
         table(&reports(Standing::Earlier { attempt: 1 })),
         table(&lookups()),
         table(&decisions()),
+        table(&amendments()),
     )
 }
 
 fn every_event() -> Vec<Event> {
-    [steps(), reports(Standing::Latest), reports(Standing::Earlier { attempt: 1 }), lookups(), decisions()]
-        .into_iter()
-        .flatten()
-        .map(|(_, event)| event)
-        .collect()
+    [
+        steps(),
+        reports(Standing::Latest),
+        reports(Standing::Earlier { attempt: 1 }),
+        lookups(),
+        decisions(),
+        amendments(),
+    ]
+    .into_iter()
+    .flatten()
+    .map(|(_, event)| event)
+    .collect()
 }
 
 #[test]
@@ -260,7 +286,8 @@ fn time_never_frees_what_is_uncertain() {
                 | Event::MarkedSending { .. }
                 | Event::Extended { .. }
                 | Event::Renewed { .. }
-                | Event::LeaseExpired { .. } => false,
+                | Event::LeaseExpired { .. }
+                | Event::Amended { .. } => false,
             };
             if let Ok(after) = state.after(&event) {
                 assert!(is_settling || after.is_uncertain(), "{name}: {event:?}");
@@ -294,10 +321,12 @@ fn a_lookup_settles_only_what_is_unknown_and_never_takes_a_dispute_back() {
             let allowed = match state.name() {
                 StateName::Unknown => !matches!(after.name(), StateName::Released),
                 StateName::Sending | StateName::Disputed => !moves,
-                StateName::Acquired | StateName::Released | StateName::Failed | StateName::Confirmed => {
-                    !moves || after.name() == StateName::Disputed
-                }
-                StateName::AwaitingApproval | StateName::Rejected => false,
+                StateName::AwaitingApproval
+                | StateName::Rejected
+                | StateName::Acquired
+                | StateName::Released
+                | StateName::Failed
+                | StateName::Confirmed => !moves || after.name() == StateName::Disputed,
             };
             assert!(allowed, "{name}: {event:?} leads to {after:?}");
             assert_eq!(after.after(&event).map(|again| again.name()), Ok(after.name()), "{name}: {event:?} twice");

@@ -89,7 +89,7 @@ async fn amendable_places_and_key_fields_are_tried_out() {
     billing.hands_in(&permit, outcome, Some(answer)).await.unwrap();
     billing.asks("order-1").with(r#"{"amount":"120.00","currency":"INR"}"#).decision().await;
 
-    let amendment = AmendmentRules { amendable: vec![pointer("/amount")], ..AmendmentRules::default() };
+    let amendment = AmendmentRules { amendable: vec!["/amount".parse().unwrap()], ..AmendmentRules::default() };
     let allowing = RuleChange { amendment: Some(amendment), ..RuleChange::default() };
     let what_if = run(&world, &Reach::EVERYTHING, allowing).await;
     assert_eq!((ids(&what_if.allowed), what_if.forbidden.number), (vec![permit.id], 0));

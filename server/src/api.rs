@@ -1,5 +1,6 @@
 //! The API for automations, `/api/v1`: one endpoint a file.
 
+pub mod amendment;
 pub mod answer;
 pub mod batch;
 pub mod begin;
@@ -10,8 +11,10 @@ pub mod mark_sending;
 pub mod openapi;
 pub mod outcome;
 pub mod payload;
+pub mod proposal;
 pub mod query;
 pub mod read;
+pub mod read_amendment;
 pub mod request;
 pub mod view;
 pub mod wait;

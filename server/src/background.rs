@@ -109,6 +109,10 @@ async fn sweep(guard: Guard) -> Result<(), Refusal> {
     if total > 0 {
         tracing::info!(leases = total, "ended leases that were over");
     }
+    let proposals = guard.expire_proposals(SWEEP_ROWS_MAX).await?;
+    if proposals > 0 {
+        tracing::info!(proposals, "ended proposals that nobody decided in time");
+    }
     Ok(())
 }
 

@@ -16,7 +16,8 @@ use utoipa::ToSchema;
 
 pub use code::{Code, explain};
 
-use crate::api::view::CodeSchema;
+use crate::api::amendment::{OpenAmendment, Violated};
+use crate::api::view::{CodeSchema, Shown};
 
 /// The media type of problem documents (RFC 9457, section 6.1).
 pub const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
@@ -173,6 +174,16 @@ impl From<Refusal> for Problem {
                 Self::new(Code::Stale, detail)
             }
             Refusal::Unconfirmed { .. } => Self::new(Code::Impossible, detail),
+            Refusal::RuleViolation { changes, changes_total, violations } => {
+                Self::new(Code::RuleViolation, detail).with(&Violated::of(&changes, changes_total, &violations))
+            }
+            Refusal::AmendmentOpen { operation, amendment, revision, .. } => {
+                let (amendment_id, operation_id) = (amendment.map(Shown), Shown(operation));
+                Self::new(Code::AmendmentOpen, detail).with(&OpenAmendment { amendment_id, operation_id, revision })
+            }
+            Refusal::NoChange => Self::new(Code::NoChange, detail),
+            Refusal::BaseMoved { .. } => Self::new(Code::BaseMoved, detail),
+            Refusal::BaseUncertain { .. } => Self::new(Code::BaseUncertain, detail),
             Refusal::Taken { .. } => Self::new(Code::Taken, detail),
             Refusal::Store(fault) => fault.into(),
         }

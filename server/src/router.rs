@@ -6,7 +6,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::api::{batch, begin, events, heartbeat, list, mark_sending, openapi, outcome, payload, read};
+use crate::api::{
+    batch, begin, events, heartbeat, list, mark_sending, openapi, outcome, payload, proposal, read, read_amendment,
+};
 use crate::observe::observe;
 use crate::problem::{Code, Problem, explain};
 use crate::session::{Gate, harden};
@@ -25,6 +27,8 @@ pub fn router(server: Server, gate: &Gate) -> Router {
         .route("/api/v1/operations/{id}/outcome", post(outcome::outcome))
         .route("/api/v1/operations/{id}/events", get(events::events))
         .route("/api/v1/operations/{id}/payloads/{revision}", get(payload::payload))
+        .route("/api/v1/operations/{id}/amendments", post(proposal::propose))
+        .route("/api/v1/amendments/{id}", get(read_amendment::read_amendment))
         .route("/api/v1/openapi.json", get(openapi::openapi))
         // For automations whose only editable things are a URL and headers
         .route("/proxy/{workflow}", any(proxy::proxy))

@@ -70,6 +70,9 @@ pub(crate) fn sentence(failure: &Failure) -> String {
 const fn told(failure: &Failure) -> (&'static str, &'static str) {
     match failure {
         Failure::Refused(refusal) => match refusal {
+            Refusal::RuleViolation { .. } => {
+                ("The rules forbid this change", "Nothing was proposed. Finance sets the workflow's rules.")
+            }
             Refusal::NotFound { .. } | Refusal::UnknownWorkflow { .. } => {
                 ("Not found", "Either it does not exist, or it belongs to a company that you do not see.")
             }
@@ -95,6 +98,10 @@ const fn told(failure: &Failure) -> (&'static str, &'static str) {
             | Refusal::Impossible { .. }
             | Refusal::Stale { .. }
             | Refusal::Unconfirmed { .. }
+            | Refusal::AmendmentOpen { .. }
+            | Refusal::NoChange
+            | Refusal::BaseMoved { .. }
+            | Refusal::BaseUncertain { .. }
             | Refusal::Taken { .. }
             | Refusal::Rules(_)
             | Refusal::Period(_)

@@ -168,6 +168,12 @@ fn of_entry(entry: &Entry) -> Happening {
                 if state == "confirmed" { "good" } else { "bad" },
             )
         }
+        EntryKind::AmendmentProposed => wording::amendment::proposed(entry),
+        EntryKind::AmendmentApproved => wording::amendment::approved(entry),
+        EntryKind::AmendmentRejected => wording::amendment::ended(entry, "Rejected", "bad"),
+        EntryKind::AmendmentWithdrawn => wording::amendment::ended(entry, "Withdrawn", "quiet"),
+        EntryKind::AmendmentExpired => wording::amendment::ended(entry, "Expired", "quiet"),
+        EntryKind::AmendmentVoid => wording::amendment::ended(entry, "The approval holds no longer", "bad"),
         EntryKind::WorkflowApplied
         | EntryKind::WorkflowRemoved
         | EntryKind::DestinationApplied

@@ -1,6 +1,7 @@
 //! Workflows and their rules, as they are configured.
 
 use guard::{
+    amendment::Place,
     destination::Destination,
     pointer::Pointer,
     workflow::{Correction, KeyPlace, KeyPlaces},
@@ -35,7 +36,7 @@ pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
     } else {
         format!(
             "{}; before reconciliation {}, after it {}",
-            pointers(&rules.amendable),
+            places(&rules.amendable),
             correction(rules.before_reconciliation),
             correction(rules.after_reconciliation)
         )
@@ -91,6 +92,10 @@ pub(crate) fn WorkflowsHint() -> impl IntoView {
 
 fn pointers(pointers: &[Pointer]) -> String {
     pointers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn places(places: &[Place]) -> String {
+    places.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Where the parts of a key stand for callers of the proxy; none where they send them all.

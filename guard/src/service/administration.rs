@@ -165,7 +165,15 @@ impl Guard {
         let secret = TokenSecret::new([self.inner.entropy.bytes(), self.inner.entropy.bytes()]);
         let at = self.now();
         let id = TokenId::new(at, self.inner.entropy.bytes());
-        let token = Token { id, name: name.to_owned(), scopes, reach, created_at: at, revoked_at: None };
+        let token = Token {
+            id,
+            name: name.to_owned(),
+            scopes,
+            reach,
+            created_at: at,
+            created_by: actor.clone(),
+            revoked_at: None,
+        };
         let facts = detail([
             ("token", Some(text(&id.to_string()))),
             ("name", Some(text(name))),

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
+use super::amendment::Standing;
 use super::desk::HISTORY_ROWS_MAX;
 use super::grant::{Granted, actor, proceed};
 use super::report::check_length;
 use super::{Guard, TRIES_MAX, Transition, contended, integer, require, text};
+use crate::amendment::AmendmentState;
 use crate::conflict::{Conflict, ConflictOutcome, ConflictStanding, Places};
 use crate::decision::{Asker, Decision, DecisionName, Verdict, decide};
 use crate::diff::{CHANGES_LISTED_MAX, Change, changes};
@@ -85,7 +87,8 @@ impl Guard {
                     self.expire(&operation).await?;
                 }
                 Verdict::Repeat => {
-                    if let Some(decision) = proceed(operation, true) {
+                    let amends = self.amends(&operation).await?;
+                    if let Some(decision) = proceed(operation, true, amends) {
                         return Ok(decision);
                     }
                 }
@@ -101,26 +104,24 @@ impl Guard {
                     return Ok(Decision::Superseded { operation, current });
                 }
                 Verdict::BeginAgain => {
-                    match self.grant_next(token, request, &operation, workflow.workflow.two_step, lease).await? {
+                    let amending = match self.amending(&operation).await? {
+                        Standing::First => None,
+                        Standing::Approved(amending) => Some(*amending),
+                        Standing::Void { amendment, previous, reason } => {
+                            if self.make_void(&operation, *amendment, &reason).await? == Replaced::Stale {
+                                continue;
+                            }
+                            return Ok(Decision::PreviousRevision { previous, reason: Some(reason) });
+                        }
+                    };
+                    let two_step = workflow.workflow.two_step;
+                    match self.grant_next(token, request, &operation, two_step, lease, amending).await? {
                         Granted::Yes(decision) => return Ok(*decision),
                         Granted::Moved(existing) => known = existing.map(|operation| *operation),
                     }
                 }
                 Verdict::AwaitingApproval => return Ok(Decision::AwaitingApproval { operation }),
-                Verdict::Rejected => {
-                    let reason = match &operation.state {
-                        State::Rejected { reason } => reason.clone(),
-                        State::AwaitingApproval
-                        | State::Acquired { .. }
-                        | State::Sending { .. }
-                        | State::Released { .. }
-                        | State::Failed { .. }
-                        | State::Unknown { .. }
-                        | State::Confirmed { .. }
-                        | State::Disputed { .. } => String::new(),
-                    };
-                    return Ok(Decision::Rejected { operation, reason });
-                }
+                Verdict::Rejected => return self.decide_on_rejected(operation).await,
             }
         }
         Err(contended())
@@ -353,13 +354,45 @@ impl Guard {
         Ok(None)
     }
 
+    /// A revision whose approval became void is held back as long as its base is in the way; any other was rejected.
+    async fn decide_on_rejected(&self, operation: Operation) -> Result<Decision, Refusal> {
+        let reason = match &operation.state {
+            State::Rejected { reason } => reason.clone(),
+            State::AwaitingApproval
+            | State::Acquired { .. }
+            | State::Sending { .. }
+            | State::Released { .. }
+            | State::Failed { .. }
+            | State::Unknown { .. }
+            | State::Confirmed { .. }
+            | State::Disputed { .. } => String::new(),
+        };
+        let latest = self.inner.store.amendments_of(operation.id, 1).await?.pop();
+        match latest.map(|amendment| amendment.state) {
+            Some(AmendmentState::Void { reason, .. }) => {
+                let key = operation.key.at_revision(operation.key.revision - 1);
+                let previous = self.inner.store.operation_by_key(&key).await?;
+                Ok(Decision::PreviousRevision { previous, reason: Some(reason) })
+            }
+            Some(
+                AmendmentState::AwaitingApproval
+                | AmendmentState::Approved { .. }
+                | AmendmentState::Rejected { .. }
+                | AmendmentState::Withdrawn { .. }
+                | AmendmentState::Expired { .. }
+                | AmendmentState::Begun { .. },
+            )
+            | None => Ok(Decision::Rejected { operation, reason }),
+        }
+    }
+
     async fn decide_on_missing_revision(&self, key: &OperationKey) -> Result<Decision, Refusal> {
         let previous = self.inner.store.operation_by_key(&key.at_revision(key.revision - 1)).await?;
         Ok(match previous {
             Some(previous) if matches!(previous.state, State::Confirmed { .. }) => {
                 Decision::ApprovalMissing { previous }
             }
-            previous => Decision::PreviousRevision { previous },
+            previous => Decision::PreviousRevision { previous, reason: None },
         })
     }
 

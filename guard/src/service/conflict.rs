@@ -437,7 +437,7 @@ impl Guard {
             updated_at: at,
         };
         let day = super::period::day_of_payload(rules, &payload);
-        let new = NewOperation { operation, payload: payload.to_text(), day, entry, counts };
+        let new = NewOperation { operation, payload: payload.to_text(), day, entry, counts, amendment: None };
         Ok(self.inner.store.insert_if_absent(new).await?)
     }
 

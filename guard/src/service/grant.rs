@@ -2,12 +2,13 @@
 
 use chrono::TimeDelta;
 
+use super::amendment::Amending;
 use super::begin::BeginRequest;
 use super::period::day_of_payload;
 use super::{Guard, Transition, integer, text};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
-use crate::decision::{Decision, DecisionName};
+use crate::decision::{Amends, Decision, DecisionName};
 use crate::event::Event;
 use crate::fingerprint::{FINGERPRINT_SCHEME, Fingerprint};
 use crate::id::OperationId;
@@ -68,11 +69,12 @@ impl Guard {
         };
         let counts = grant_counts(&operation, at);
         let day = day_of_payload(&workflow.workflow, &request.payload);
-        let new = NewOperation { operation: operation.clone(), payload: request.payload.to_text(), day, entry, counts };
+        let payload = request.payload.to_text();
+        let new = NewOperation { operation: operation.clone(), payload, day, entry, counts, amendment: None };
         match self.inner.store.insert_if_absent(new).await? {
-            Insertion::Inserted => self.granted(operation, lease).await,
+            Insertion::Inserted => self.granted(operation, lease, None).await,
             // A store that lost its own answer and tried again met this very insertion.
-            Insertion::Existing(existing) if existing.id == operation.id => self.granted(*existing, lease).await,
+            Insertion::Existing(existing) if existing.id == operation.id => self.granted(*existing, lease, None).await,
             Insertion::Existing(existing) => Ok(Granted::Moved(Some(existing))),
         }
     }
@@ -85,6 +87,7 @@ impl Guard {
         operation: &Operation,
         two_step: bool,
         lease: TimeDelta,
+        amending: Option<Amending>,
     ) -> Result<Granted, Refusal> {
         let at = self.now();
         let state = operation.state.after(&Event::Begun { at, lease_expires_at: at + lease, two_step })?;
@@ -94,15 +97,19 @@ impl Guard {
             Transition { state, at, actor: actor(token, request), kind: EntryKind::Begun, facts }.of(operation);
         replacement.operation.attempt = Some(attempt);
         replacement.counts = grant_counts(&replacement.operation, at);
+        let amends = amending.map(|amending| {
+            replacement.amendment = amending.begun(at);
+            amending.amends
+        });
         let operation = replacement.operation.clone();
         match self.replace(replacement).await? {
-            Replaced::Replaced => self.granted(operation, lease).await,
+            Replaced::Replaced => self.granted(operation, lease, amends).await,
             Replaced::Stale => {
                 let found = self.inner.store.operation(operation.id).await?;
                 let lease_of = |operation: &Operation| operation.attempt.as_ref().map(|held| held.lease_token.clone());
                 match found.filter(|found| lease_of(found) == lease_of(&operation)) {
                     // A store that lost its own answer and tried again met this very attempt.
-                    Some(ours) => self.granted(ours, lease).await,
+                    Some(ours) => self.granted(ours, lease, amends).await,
                     None => Ok(Granted::Moved(None)),
                 }
             }
@@ -111,7 +118,12 @@ impl Guard {
 
     /// Hands out a stored grant, but never one whose lease ran down while it was being stored: such a lease is renewed first. Where
     /// somebody noticed its end before, that stands.
-    async fn granted(&self, mut operation: Operation, lease: TimeDelta) -> Result<Granted, Refusal> {
+    async fn granted(
+        &self,
+        mut operation: Operation,
+        lease: TimeDelta,
+        amends: Option<Amends>,
+    ) -> Result<Granted, Refusal> {
         for _ in 0..RENEWALS_MAX {
             let now = self.now();
             if operation.state.lease_expires_at().is_none_or(|stored_until| now + lease / 2 <= stored_until) {
@@ -133,7 +145,7 @@ impl Guard {
         if operation.state.lease_is_over(self.now()) {
             return Ok(Granted::Moved(None));
         }
-        Ok(proceed(operation, false).map_or(Granted::Moved(None), |decision| Granted::Yes(Box::new(decision))))
+        Ok(proceed(operation, false, amends).map_or(Granted::Moved(None), |decision| Granted::Yes(Box::new(decision))))
     }
 
     fn new_attempt(&self, number: u32, token: &Token, request: &BeginRequest, at: Timestamp) -> Attempt {
@@ -149,10 +161,11 @@ impl Guard {
 }
 
 /// The decision that hands out the lease of the latest attempt; none where no lease is held.
-pub(super) fn proceed(operation: Operation, repeated: bool) -> Option<Decision> {
+pub(super) fn proceed(operation: Operation, repeated: bool, amends: Option<Amends>) -> Option<Decision> {
     let lease_expires_at = operation.state.lease_expires_at()?;
     let lease_token = operation.attempt.as_ref()?.lease_token.clone();
-    Some(Decision::Proceed { operation, lease_token, lease_expires_at, repeated })
+    let amends = amends.map(Box::new);
+    Some(Decision::Proceed { operation, lease_token, lease_expires_at, repeated, amends })
 }
 
 /// The worker behind a begin.

@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 
 use super::Guard;
+use crate::amendment::violations;
 use crate::clock::Timestamp;
 use crate::diff::changes;
 use crate::fingerprint::Fingerprint;
@@ -103,8 +104,14 @@ impl Guard {
                     let places = differing.iter().take(3).map(|change| change.path.to_string());
                     what_if.replays.add(operation.id, sentence.clone(), places.collect::<Vec<_>>().join(", "));
                 }
+                let compared = match &received {
+                    Some(received) => self.held_payload(&operation).await?.map(|approved| (approved, received)),
+                    None => None,
+                };
                 let may = |rules: &AmendmentRules| {
-                    conflict.changes.iter().all(|change| rules.amendable.iter().any(|place| place.covers(&change.path)))
+                    compared.as_ref().is_some_and(|(approved, received)| {
+                        violations(approved, received, &before.volatile, &rules.amendable).is_empty()
+                    })
                 };
                 let place = conflict.changes.first().map(|change| change.path.to_string()).unwrap_or_default();
                 match (may(&before.amendment), may(&after.amendment)) {

@@ -1,5 +1,6 @@
 //! The documented contracts of `Store` and `Registry`, kept in memory, with faults on demand.
 
+mod amendment;
 mod conflict;
 mod lists;
 mod period;
@@ -13,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use guard::access::Access;
+use guard::amendment::Amendment;
 use guard::clock::Timestamp;
 use guard::conflict::{Conflict, ConflictStanding};
 use guard::evidence::Evidence;
@@ -85,6 +87,7 @@ struct Tables {
     administration: Vec<Entry>,
     tokens: Vec<(Token, [u8; 32])>,
     people: Vec<(Person, String)>,
+    amendments: Vec<(Amendment, String)>,
     recoveries: BTreeMap<OperationId, Recovery>,
     reviews: BTreeMap<OperationId, Review>,
     accesses: BTreeMap<String, Access>,
@@ -171,8 +174,9 @@ impl Memory {
         let conflicts: Vec<Conflict> =
             tables.conflicts.iter().map(|(conflict, _)| Conflict { hits: 0, ..conflict.clone() }).collect();
         let (evidence, recoveries, reviews) = (&tables.evidence, &tables.recoveries, &tables.reviews);
+        let amendments = &tables.amendments;
         Snapshot(format!(
-            "{operations:?} {entries:?} {bodies:?} {responses:?} {conflicts:?} {evidence:?} {recoveries:?} {reviews:?}"
+            "{operations:?} {entries:?} {bodies:?} {responses:?} {conflicts:?} {evidence:?} {recoveries:?} {reviews:?} {amendments:?}"
         ))
     }
 
@@ -215,6 +219,9 @@ impl Tables {
         self.payloads.insert(operation.id, new.payload.clone());
         self.periods.date(operation.id, new.day);
         self.entries.insert(operation.id, vec![new.entry.clone()]);
+        if let Some(amendment) = &new.amendment {
+            self.add_amendment(amendment, &new.payload);
+        }
         self.counts.extend(new.counts.iter().cloned());
         Insertion::Inserted
     }
@@ -232,6 +239,7 @@ impl Tables {
             recovery,
             review,
             counts,
+            amendment,
         } = replacement;
         let Some(held) = self.operations.get(&operation.id) else { return Replaced::Stale };
         if held.version + 1 != operation.version {
@@ -277,6 +285,7 @@ impl Tables {
             }
         }
         self.review(operation.id, review);
+        self.amend(operation, amendment);
         self.counts.extend(counts.iter().cloned());
         Replaced::Replaced
     }

@@ -360,7 +360,7 @@ pub struct Permit {
 impl Permit {
     pub fn of(decision: Decision) -> Self {
         match decision {
-            Decision::Proceed { operation, lease_token, lease_expires_at, repeated } => Self {
+            Decision::Proceed { operation, lease_token, lease_expires_at, repeated, amends: _ } => Self {
                 id: operation.id,
                 attempt: operation.attempt_number(),
                 lease: lease_token,

@@ -1,14 +1,17 @@
 //! How a decision is answered.
 
+use std::borrow::Cow;
+
 use axum::http::StatusCode;
 use guard::clock::Timestamp;
 use guard::conflict::ConflictOutcome;
-use guard::decision::{Decision, DecisionName};
+use guard::decision::{Amends, Decision, DecisionName};
 use guard::operation::Operation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::view::{ConflictBody, DecisionSchema, Lease, NextSchema, OperationBody, Shown, StateSchema};
+use super::amendment::CorrectionSchema;
+use super::view::{ConflictBody, DecisionSchema, Exact, Lease, NextSchema, OperationBody, Shown, StateSchema};
 use crate::problem::{Code, Problem, ProblemDocument};
 
 /// While another attempt is under way, ask again after at most this many seconds, however long its lease is: most work is short.
@@ -49,6 +52,43 @@ pub struct Granted<'a> {
     pub idempotency_key: String,
     /// Whether this is the same grant again, for a begin whose answer was lost.
     pub repeated: bool,
+    /// How the destination's record is corrected, for an amendment: the workflow's rule says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = CorrectionSchema, nullable = false)]
+    pub correction: Option<&'static str>,
+    /// What is corrected, for an amendment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub previous: Option<CorrectedBody<'a>>,
+}
+
+/// The revision that an amendment corrects.
+#[derive(Serialize, ToSchema)]
+#[schema(as = CorrectedRevision)]
+pub struct CorrectedBody<'a> {
+    /// Its operation.
+    #[schema(value_type = String, format = Uuid)]
+    pub operation: Shown<guard::id::OperationId>,
+    /// Its number.
+    #[schema(minimum = 1)]
+    pub revision: u32,
+    /// The id under which the destination holds the record.
+    #[schema(required)]
+    pub destination_reference: Option<&'a str>,
+    /// Its payload, with every digit; null where it was forgotten.
+    #[schema(value_type = Option<serde_json::Map<String, serde_json::Value>>, required)]
+    pub payload: Option<Exact<'a>>,
+}
+
+impl<'a> CorrectedBody<'a> {
+    fn of(amends: &'a Amends) -> Self {
+        Self {
+            operation: Shown(amends.previous.id),
+            revision: amends.previous.key.revision,
+            destination_reference: amends.previous.state.destination_reference(),
+            payload: amends.payload.as_ref().map(|payload| Exact(payload.content())),
+        }
+    }
 }
 
 /// It is done already; nothing is sent.
@@ -142,7 +182,7 @@ pub fn answer(decision: &Decision, now: Timestamp, public_url: &str) -> Result<A
     let name = decision.name();
     let body = |operation| OperationBody::of(operation, public_url);
     match decision {
-        Decision::Proceed { operation, lease_token, lease_expires_at, repeated } => Ok(Answer::of(
+        Decision::Proceed { operation, lease_token, lease_expires_at, repeated, amends } => Ok(Answer::of(
             StatusCode::CREATED,
             name,
             &Granted {
@@ -154,6 +194,8 @@ pub fn answer(decision: &Decision, now: Timestamp, public_url: &str) -> Result<A
                 external_reference: operation.external_reference(),
                 idempotency_key: operation.idempotency_key(),
                 repeated: *repeated,
+                correction: amends.as_ref().map(|amends| amends.correction.as_str()),
+                previous: amends.as_deref().map(CorrectedBody::of),
             },
         )),
         Decision::Replay { operation } => Ok(done(name, body(operation), None)),
@@ -177,10 +219,11 @@ pub fn answer(decision: &Decision, now: Timestamp, public_url: &str) -> Result<A
             let detail = "a revision above 1 is an amendment, and nobody proposed this one";
             Err(held(name, detail, Held { previous: Some(PreviousBody::of(previous)), ..Held::of(name) }))
         }
-        Decision::PreviousRevision { previous } => {
-            let detail = match previous {
-                Some(_) => "the revision before this one is not confirmed",
-                None => "the revision before this one was never begun",
+        Decision::PreviousRevision { previous, reason } => {
+            let detail = match (previous, reason) {
+                (_, Some(reason)) => format!("the approval holds no longer: {reason}; propose the change anew").into(),
+                (Some(_), None) => Cow::Borrowed("the revision before this one is not confirmed"),
+                (None, None) => Cow::Borrowed("the revision before this one was never begun"),
             };
             Err(held(name, detail, Held { previous: previous.as_ref().map(PreviousBody::of), ..Held::of(name) }))
         }
@@ -241,7 +284,7 @@ fn with_review<'a>(name: DecisionName, operation: &'a Operation, public_url: &'a
     Held { operation: Some(OperationBody::of(operation, public_url)), review_url, ..Held::of(name) }
 }
 
-fn held(name: DecisionName, detail: impl Into<std::borrow::Cow<'static, str>>, members: Held<'_>) -> Problem {
+fn held(name: DecisionName, detail: impl Into<Cow<'static, str>>, members: Held<'_>) -> Problem {
     // Every decision with "wait" or "stop" has a code; the fall-back keeps this total.
     Problem::new(Code::of_decision(name).unwrap_or(Code::Internal), detail).with(&members)
 }

@@ -24,6 +24,7 @@ const TOKEN: &str = "token";
     ),
     tags(
         (name = "operations", description = "Ask, mark, extend, report"),
+        (name = "amendments", description = "Change what is confirmed, reviewed"),
         (name = "reading", description = "What there is and how it came about"),
     ),
     paths(
@@ -36,6 +37,8 @@ const TOKEN: &str = "token";
         super::outcome::outcome,
         super::events::events,
         super::payload::payload,
+        super::proposal::propose,
+        super::read_amendment::read_amendment,
     ),
     components(schemas(ProblemDocument))
 )]

@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
-use guard::id::OperationId;
+use guard::id::{AmendmentId, OperationId};
 use guard::json::Json;
 use guard::key::{ACTION_DEFAULT, KeyPart, OperationKey, REVISION_MAX};
 use guard::operation::LeaseToken;
@@ -115,6 +115,19 @@ impl<S: Send + Sync> FromRequestParts<S> for OperationPath {
         // What is no id names nothing.
         let id = path_parameter(parts, state, "id").await?.parse();
         id.map(Self).map_err(|_| Problem::not_found("operation"))
+    }
+}
+
+/// The amendment in the path.
+pub struct AmendmentPath(pub AmendmentId);
+
+impl<S: Send + Sync> FromRequestParts<S> for AmendmentPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        // What is no id names nothing.
+        let id = path_parameter(parts, state, "id").await?.parse();
+        id.map(Self).map_err(|_| Problem::not_found("amendment"))
     }
 }
 

@@ -284,7 +284,8 @@ pub struct ChangeBody<'a> {
 }
 
 impl<'a> ChangeBody<'a> {
-    fn of(change: &'a Change) -> Self {
+    /// The public shape of a change.
+    pub fn of(change: &'a Change) -> Self {
         Self {
             path: change.path.to_string(),
             kind: change.kind.as_str(),
@@ -351,6 +352,8 @@ macro_rules! name_schema {
         }
     };
 }
+
+pub(crate) use name_schema;
 
 name_schema!(
     /// What was decided on a begin.

@@ -85,6 +85,18 @@ codes! {
     /// The amendment was rejected.
     Rejected "rejected" CONFLICT "The amendment was rejected; do not send"
         "The detail gives the reason. Propose another amendment if the change is still wanted.";
+    /// Another proposal is open, or the revision is under way.
+    AmendmentOpen "amendment_open" CONFLICT "An amendment of this document is open already"
+        "One proposal is open at a time: `amendment_id` names it. It is approved and done, rejected or withdrawn before another is proposed.";
+    /// The proposal changes nothing.
+    NoChange "no_change" CONFLICT "The proposal changes nothing"
+        "The fingerprint is that of the confirmed revision; volatile fields never count. Nothing was proposed.";
+    /// What an approval would rest on is no longer so.
+    BaseMoved "base_moved" CONFLICT "The revision that the amendment changes is no longer what it was"
+        "The detail says what moved. Withdraw the amendment and propose the change on what is so now.";
+    /// The destination could not tell whether it still holds the base.
+    BaseUncertain "base_uncertain" CONFLICT "The destination could not be asked whether it still holds the base"
+        "Ask again later, or approve with the confirmation that this is known.";
     /// The lease ended before the call.
     LeaseExpired "lease_expired" CONFLICT "The lease has expired; do not send"
         "Begin again: the answer says whether another attempt is permitted. Extend a lease with a heartbeat while work takes longer.";
@@ -112,6 +124,9 @@ codes! {
     /// A field cannot be taken.
     InvalidField "invalid_field" UNPROCESSABLE_ENTITY "A field of the request cannot be taken"
         "`field` names it and the detail says what is wrong with it. Nothing was stored.";
+    /// The workflow forbids the change.
+    RuleViolation "rule_violation" UNPROCESSABLE_ENTITY "The workflow forbids the change"
+        "`violations` lists each place with the rule that forbids it. Finance sets these rules for the workflow (`[workflow.amendment]`). Nothing was proposed.";
     /// A number is beyond what is kept exactly.
     UnsafeNumber "unsafe_number" UNPROCESSABLE_ENTITY "A number is beyond what is kept exactly"
         "A number has at most 1,000 digits and an exponent of at most 1,000. Send longer ones as text. Nothing was stored.";

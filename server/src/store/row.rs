@@ -3,6 +3,7 @@
 //! PostgreSQL reads them through `FromRow`, by name; SQLite through [`FromSqlite`], by the order of the `COLUMNS` constants.
 
 mod administration;
+mod amendment;
 mod history;
 mod lists;
 mod operation;
@@ -13,6 +14,7 @@ mod rules;
 mod sqlite;
 
 pub use administration::{DestinationRow, PersonRow, TokenRow, WorkflowRow};
+pub use amendment::AmendmentRow;
 pub use history::{ConflictGroupRow, ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, SealRow};
 pub use lists::{RunItemRow, RunRow, ViewRow};
 pub use operation::OperationRow;

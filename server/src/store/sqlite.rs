@@ -1,5 +1,6 @@
 //! One SQLite file: a writer that commits in groups, and readers that it never holds up.
 
+mod amendment;
 mod behind;
 mod conflict;
 mod connection;
@@ -481,6 +482,7 @@ mod tests {
             scopes: BTreeSet::from([Scope::OperationsWrite]),
             reach: Reach::EVERYTHING,
             created_at: clock.now(),
+            created_by: Actor::CommandLine,
             revoked_at: None,
         };
 

@@ -206,7 +206,7 @@ impl Told {
             self.state = Some(state);
         }
         match entry.kind {
-            EntryKind::Begun | EntryKind::Registered => {
+            EntryKind::Begun | EntryKind::Registered | EntryKind::AmendmentProposed => {
                 self.key = fact("key").or(self.key.take());
                 self.fingerprint = fact("fingerprint").or(self.fingerprint.take());
                 self.lease = fact("lease").or(self.lease.take());
@@ -227,6 +227,11 @@ impl Told {
             | EntryKind::ResolutionProposed
             | EntryKind::ResolutionRejected
             | EntryKind::ConflictDecided
+            | EntryKind::AmendmentApproved
+            | EntryKind::AmendmentRejected
+            | EntryKind::AmendmentWithdrawn
+            | EntryKind::AmendmentExpired
+            | EntryKind::AmendmentVoid
             | EntryKind::WorkflowApplied
             | EntryKind::WorkflowRemoved
             | EntryKind::DestinationApplied

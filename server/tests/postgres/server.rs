@@ -70,6 +70,7 @@ impl Server {
             scopes: BTreeSet::from(Scope::ALL),
             reach: Reach::EVERYTHING,
             created_at: guard.now(),
+            created_by: Actor::CommandLine,
             revoked_at: None,
         };
         Self { database, guard, token }

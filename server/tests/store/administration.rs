@@ -58,6 +58,7 @@ fn token(name: &str) -> Token {
         scopes: BTreeSet::from([Scope::OperationsRead, Scope::OperationsWrite]),
         reach: Reach::over([], ["handoff".to_owned()]),
         created_at: now(),
+        created_by: Actor::CommandLine,
         revoked_at: None,
     }
 }

@@ -16,7 +16,7 @@ use guard::operation::{Attempt, LeaseToken, Operation};
 use guard::payload::Payload;
 use guard::review::ReviewChange;
 use guard::state::State;
-use guard::store::{Delivery, NewOperation, RecoveryChange, Replacement};
+use guard::store::{AmendmentChange, Delivery, NewOperation, RecoveryChange, Replacement};
 use guard::summary::{Count, Counted};
 use guard::trail::{ChainHash, Entry, EntryKind};
 use server::clock::{OsEntropy, SystemClock};
@@ -236,7 +236,7 @@ pub fn begun_as(key: OperationKey, at: Timestamp) -> NewOperation {
         created_at: at,
         updated_at: at,
     };
-    NewOperation { operation, payload: payload.to_text(), day: None, entry, counts }
+    NewOperation { operation, payload: payload.to_text(), day: None, entry, counts, amendment: None }
 }
 
 /// An object of texts.
@@ -271,6 +271,7 @@ pub fn change(operation: &Operation, state: State, at: Timestamp) -> Replacement
         recovery: RecoveryChange::Keep,
         review: ReviewChange::Keep,
         counts,
+        amendment: AmendmentChange::Keep,
     }
 }
 

@@ -14,6 +14,7 @@ use sqlx::query::Query;
 use sqlx::{Connection as _, PgConnection, Postgres};
 use uuid::Uuid;
 
+use super::amendment::Amending;
 use super::period::keep_days;
 use super::recovery::Keeping;
 use crate::store::behind::TEN_THOUSANDTHS_BOUND;
@@ -132,7 +133,7 @@ const FRESH: [(&str, &str); 30] = [
     ("updated_at", "bigint"),
 ];
 
-/// What a replacement changes. Key, fingerprint and money never change; `superseded_by` and `duplicates_prevented` are changed beside
+/// What a replacement changes. The key never changes, fingerprint and money only with a proposal (`amendment`); `superseded_by` and `duplicates_prevented` are changed beside
 /// the version, so that they must not be written back as they were read.
 const MOVED: [(&str, &str); 15] = [
     ("state", "text"),
@@ -259,7 +260,7 @@ impl<'a> Columns<'a> {
         for change in changes {
             match change {
                 Change::Insert(new) => {
-                    let NewOperation { operation, payload, entry, counts, day: _ } = new.as_ref();
+                    let NewOperation { operation, payload, entry, counts, day: _, amendment: _ } = new.as_ref();
                     columns.fresh.push(operation.into());
                     columns.kept.push((change.id(), "payload", payload));
                     columns.belongings(change.id(), entry, counts);
@@ -277,6 +278,7 @@ impl<'a> Columns<'a> {
                         supersedes: _,
                         recovery: _,
                         review: _,
+                        amendment: _,
                     } = replacement.as_ref();
                     let conflict = conflict.as_ref().map(|(conflict, _)| conflict.fingerprint.as_bytes().as_slice());
                     columns.moved.push((operation.into(), conflict));
@@ -374,7 +376,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// What few changes bring along: conflicts, evidence, the operations that they supersede, recoveries and reviews.
+/// What few changes bring along: conflicts, evidence, the operations that they supersede, recoveries, reviews and amendments.
 struct Beside<'a> {
     conflicts: Vec<(ConflictRow, &'a str, Vec<[u8; 16]>)>,
     /// Each operation with the conflict of it that was decided.
@@ -386,6 +388,7 @@ struct Beside<'a> {
     reviews: super::review::Keeping,
     /// New operations with their company and day.
     days: Vec<(Uuid, String, String)>,
+    amendments: Amending<'a>,
 }
 
 impl<'a> Beside<'a> {
@@ -393,9 +396,16 @@ impl<'a> Beside<'a> {
         let (conflicts, decided, evidence, superseded) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (recoveries, reviews) = (Keeping::default(), super::review::Keeping::default());
         let days = changes.iter().filter_map(|change| day_of(change)).collect();
-        let mut beside = Self { conflicts, decided, evidence, superseded, recoveries, reviews, days };
+        let amendments = Amending::default();
+        let mut beside = Self { conflicts, decided, evidence, superseded, recoveries, reviews, days, amendments };
         for change in changes {
-            let Change::Replace(replacement) = change else { continue };
+            let replacement = match change {
+                Change::Insert(new) => {
+                    beside.amendments.take_new(new.amendment.as_ref(), &new.payload);
+                    continue;
+                }
+                Change::Replace(replacement) => replacement,
+            };
             let conflict = replacement.conflict.as_ref();
             beside.conflicts.extend(conflict.map(|(conflict, payload)| {
                 let places = conflict.places.listed.iter().map(|place| place_key(place)).collect();
@@ -413,6 +423,7 @@ impl<'a> Beside<'a> {
             beside.superseded.extend(previous.map(|previous| (previous, change.id())));
             beside.recoveries.take(change.id(), &replacement.recovery);
             beside.reviews.take(change.id(), &replacement.review);
+            beside.amendments.take(&replacement.operation, &replacement.amendment);
         }
         beside
     }
@@ -425,6 +436,7 @@ impl<'a> Beside<'a> {
             && self.recoveries.is_empty()
             && self.reviews.is_empty()
             && self.days.is_empty()
+            && self.amendments.is_empty()
     }
 
     /// Stores what belongs to the operations that were changed.
@@ -480,6 +492,7 @@ impl<'a> Beside<'a> {
             let update = sqlx::query("UPDATE operation SET superseded_by = $2 WHERE id = $1");
             update.bind(previous).bind(successor).execute(&mut *connection).await?;
         }
+        self.amendments.store(connection, stored).await?;
         self.recoveries.store(connection, stored).await?;
         self.reviews.store(connection, stored).await
     }

@@ -138,9 +138,10 @@ async fn perform(connection: &mut PgConnection, act: &Act, entry: &Entry) -> Res
             .await?
         }
         Act::AddToken { token, digest } => {
-            let TokenRow { id, name, scopes, reach, created_at, revoked_at } = TokenRow::from(token);
+            let TokenRow { id, name, scopes, reach, created_at, created_by, revoked_at } = TokenRow::from(token);
             sqlx::query(
-                "INSERT INTO token (id, name, digest, scopes, reach, created_at, revoked_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                "INSERT INTO token (id, name, digest, scopes, reach, created_at, created_by, revoked_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
             )
             .bind(id)
             .bind(name)
@@ -148,6 +149,7 @@ async fn perform(connection: &mut PgConnection, act: &Act, entry: &Entry) -> Res
             .bind(scopes)
             .bind(reach)
             .bind(created_at)
+            .bind(created_by)
             .bind(revoked_at)
             .execute(connection)
             .await?

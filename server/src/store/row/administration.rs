@@ -132,23 +132,25 @@ pub struct TokenRow {
     pub scopes: String,
     pub reach: String,
     pub created_at: i64,
+    pub created_by: String,
     pub revoked_at: Option<i64>,
 }
 
 impl TokenRow {
     /// The columns, in the order of the fields.
-    pub const COLUMNS: &'static str = "id, name, scopes, reach, created_at, revoked_at";
+    pub const COLUMNS: &'static str = "id, name, scopes, reach, created_at, created_by, revoked_at";
 }
 
 impl From<&Token> for TokenRow {
     fn from(token: &Token) -> Self {
-        let Token { id, name, scopes, reach, created_at, revoked_at } = token;
+        let Token { id, name, scopes, reach, created_at, created_by, revoked_at } = token;
         Self {
             id: uuid(id.as_u128()),
             name: name.clone(),
             scopes: json_text(scopes),
             reach: reach_text(reach),
             created_at: created_at.timestamp_millis(),
+            created_by: created_by.to_string(),
             revoked_at: revoked_at.map(|moment| moment.timestamp_millis()),
         }
     }
@@ -165,6 +167,7 @@ impl TryFrom<TokenRow> for Token {
             scopes,
             reach: place.json("reach", &row.reach)?,
             created_at: place.moment("created_at", row.created_at)?,
+            created_by: place.read("created_by", row.created_by.parse())?,
             revoked_at: row.revoked_at.map(|moment| place.moment("revoked_at", moment)).transpose()?,
             name: row.name,
         })

@@ -5,9 +5,9 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use uuid::Uuid;
 
 use super::{
-    AccessRow, ClosedPeriodRow, ConflictGroupRow, ConflictRow, CountRow, DayRow, DeliveryRow, DestinationRow, EntryRow,
-    EvidenceRow, OperationRow, PeriodOperationRow, PersonRow, ReceivedRow, RecoveryRow, ReviewRow, RuleProposalRow,
-    SealRow, TokenRow, WorkflowRow, WorkflowVersionRow,
+    AccessRow, AmendmentRow, ClosedPeriodRow, ConflictGroupRow, ConflictRow, CountRow, DayRow, DeliveryRow,
+    DestinationRow, EntryRow, EvidenceRow, OperationRow, PeriodOperationRow, PersonRow, ReceivedRow, RecoveryRow,
+    ReviewRow, RuleProposalRow, SealRow, TokenRow, WorkflowRow, WorkflowVersionRow,
 };
 
 /// A row that rusqlite can read.
@@ -198,6 +198,42 @@ impl FromSqlite for ConflictGroupRow {
     }
 }
 
+impl FromSqlite for AmendmentRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            id: columns.id()?,
+            operation: columns.id()?,
+            revision: columns.take()?,
+            base: columns.id()?,
+            base_revision: columns.take()?,
+            base_version: columns.take()?,
+            base_fingerprint: columns.take()?,
+            base_reference: columns.take()?,
+            base_confirmed_at: columns.take()?,
+            fingerprint: columns.take()?,
+            changes: columns.take()?,
+            changes_total: columns.take()?,
+            proposed_by: columns.take()?,
+            behind: columns.take()?,
+            proposal_reason: columns.take()?,
+            requested_by: columns.take()?,
+            conflict: columns.id_or_none()?,
+            correction: columns.take()?,
+            rule_version: columns.take()?,
+            because: columns.take()?,
+            approvals_needed: columns.take()?,
+            approvals: columns.take()?,
+            proposed_at: columns.take()?,
+            expires_at: columns.take()?,
+            state: columns.take()?,
+            settled_at: columns.take()?,
+            settled_by: columns.take()?,
+            settled_reason: columns.take()?,
+        })
+    }
+}
+
 impl FromSqlite for EvidenceRow {
     fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut columns = Columns::of(row);
@@ -304,6 +340,7 @@ impl FromSqlite for TokenRow {
             scopes: columns.take()?,
             reach: columns.take()?,
             created_at: columns.take()?,
+            created_by: columns.take()?,
             revoked_at: columns.take()?,
         })
     }

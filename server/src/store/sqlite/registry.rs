@@ -176,8 +176,8 @@ fn do_act(transaction: &Connection, act: &Act, entry: &Entry) -> Result<bool, St
                 transaction,
                 "token",
                 &row.id,
-                "INSERT INTO token (id, name, digest, scopes, reach, created_at, revoked_at) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO NOTHING",
+                "INSERT INTO token (id, name, digest, scopes, reach, created_at, created_by, revoked_at) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (name) DO NOTHING",
                 params![
                     &row.id.as_bytes()[..],
                     row.name,
@@ -185,6 +185,7 @@ fn do_act(transaction: &Connection, act: &Act, entry: &Entry) -> Result<bool, St
                     row.scopes,
                     row.reach,
                     row.created_at,
+                    row.created_by,
                     row.revoked_at
                 ],
             )?;

@@ -13,12 +13,13 @@ use guard::trail::Entry;
 use rusqlite::{Connection, Params, params};
 use uuid::Uuid;
 
+use super::amendment::{self, Amending};
 use super::fault;
 use super::period::keep_day;
 use super::readers::{all, one};
 use super::recovery::Keeping;
 use super::writer::Work;
-use crate::store::row::{ConflictRow, EntryRow, EvidenceRow, OperationRow, column_number, json_text};
+use crate::store::row::{AmendmentRow, ConflictRow, EntryRow, EvidenceRow, OperationRow, column_number, json_text};
 use crate::trail::ChainId;
 
 static SELECT_BY_ID: LazyLock<String> =
@@ -102,7 +103,13 @@ pub(super) fn append(transaction: &Connection, entry: &EntryRow) -> Result<(), S
     Ok(())
 }
 
-fn keep_body(transaction: &Connection, operation: &Uuid, kind: &str, content: &str) -> Result<(), StoreFault> {
+/// Keeps a body of an operation, in place of the one before.
+pub(super) fn keep_body(
+    transaction: &Connection,
+    operation: &Uuid,
+    kind: &str,
+    content: &str,
+) -> Result<(), StoreFault> {
     execute(
         transaction,
         "body",
@@ -121,17 +128,19 @@ pub(super) struct Insert {
     day: Option<Day>,
     entry: EntryRow,
     counts: Vec<Count>,
+    amendment: Option<AmendmentRow>,
 }
 
 impl From<NewOperation> for Insert {
     fn from(new: NewOperation) -> Self {
-        let NewOperation { operation, payload, day, entry, counts } = new;
+        let NewOperation { operation, payload, day, entry, counts, amendment } = new;
         Self {
             row: OperationRow::from(&operation),
             payload,
             day,
             entry: EntryRow::of(operation.id.into(), &entry),
             counts,
+            amendment: amendment.as_ref().map(AmendmentRow::from),
         }
     }
 }
@@ -194,6 +203,9 @@ impl Work for Insert {
         keep_body(transaction, &row.id, "payload", &self.payload)?;
         keep_day(transaction, &row.id, &row.company, self.day)?;
         append(transaction, &self.entry)?;
+        if let Some(row) = &self.amendment {
+            amendment::insert(transaction, row, &self.payload)?;
+        }
         Ok(Inserted::New)
     }
 
@@ -226,6 +238,7 @@ pub(super) struct Replace {
     recovery: Keeping,
     review: super::review::Keeping,
     counts: Vec<Count>,
+    amendment: Amending,
 }
 
 impl From<Replacement> for Replace {
@@ -242,6 +255,7 @@ impl From<Replacement> for Replace {
             recovery,
             review,
             counts,
+            amendment,
         } = replacement;
         Self {
             row: OperationRow::from(&operation),
@@ -260,6 +274,7 @@ impl From<Replacement> for Replace {
             recovery: recovery.into(),
             review: review.into(),
             counts,
+            amendment: amendment.into(),
         }
     }
 }
@@ -396,6 +411,7 @@ impl Work for Replace {
                 params![key(previous), &row.id.as_bytes()[..]],
             )?;
         }
+        self.amendment.write(transaction)?;
         self.recovery.write(transaction, &row.id)?;
         self.review.write(transaction, &row.id)?;
         Ok(Replaced::Replaced)
