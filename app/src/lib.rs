@@ -27,7 +27,7 @@ mod wording;
 
 pub use app::App;
 #[cfg(feature = "ssr")]
-pub use functions::list_operations::asked_for;
+pub use functions::{list_conflicts::conflicts_asked_for, list_operations::asked_for};
 #[cfg(feature = "ssr")]
 pub use shell::{SiteFiles, shell};
 

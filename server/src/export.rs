@@ -1,5 +1,6 @@
 //! Lists as files: what a filter says, all pages of it, streamed. A list plugs in as [`Listed`].
 
+mod conflicts;
 mod operations;
 mod text;
 
@@ -23,6 +24,7 @@ use guard::refusal::Refusal;
 use guard::service::{Exported, Guard};
 use tokio::sync::mpsc;
 
+use self::conflicts::Conflicts;
 use self::operations::Operations;
 use self::text::Format;
 use crate::problem::{Code, Problem};
@@ -92,6 +94,7 @@ impl Drop for Place {
 fn listed(visit: &Visit, person: &Person, name: &str, query: &str) -> Result<Box<dyn Listed>, Problem> {
     match name {
         "operations" => Ok(Box::new(Operations::of_table(visit, person, query)?)),
+        "conflicts" => Ok(Box::new(Conflicts::of(visit, person, query)?)),
         "unknown" => Ok(Box::new(Operations::of_queue(visit, person))),
         _ => Err(Problem::not_found("list")),
     }

@@ -77,6 +77,23 @@ impl ConflictSearch {
     }
 }
 
+/// What the query of an address of the queue asks for, and in which order [`list_conflicts`] reads it.
+///
+/// # Errors
+/// A value that cannot be taken, with its name.
+#[cfg(feature = "ssr")]
+pub fn conflicts_asked_for(
+    query: &str,
+) -> Result<(guard::conflict::ConflictFilter, guard::conflict::ConflictOrder), guard::refusal::Refusal> {
+    use guard::conflict::ConflictOrder;
+
+    let read = serde_urlencoded::from_str(query);
+    let search: ConflictSearch = read.map_err(|fault| guard::refusal::Refusal::field("query", fault))?;
+    let filter = asked::filter(&search)?;
+    let order = if filter.is_decided { ConflictOrder::Newest } else { ConflictOrder::Oldest };
+    Ok((filter, order))
+}
+
 /// A conflict in the queue.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ConflictRow {

@@ -16,6 +16,7 @@ use crate::{
         heading::Heading,
         money::Amount,
         plain::Plain,
+        views::Files,
     },
     functions::list_conflicts::{Block, ConflictQueue, ConflictRow, ConflictSearch, GROUPS_MAX, list_conflicts},
     wording,
@@ -43,6 +44,7 @@ fn Shown(queue: ConflictQueue, search: ConflictSearch) -> impl IntoView {
     let ConflictQueue { as_of, waiting, workflows, blocks, next } = queue;
     let is_empty = blocks.is_empty();
     let is_decided = search.state == "decided";
+    let asked = search.query();
     let is_cut = blocks.len() >= GROUPS_MAX as usize;
     let next = next.map(|cursor| {
         let address = search.address("/conflicts");
@@ -70,6 +72,7 @@ fn Shown(queue: ConflictQueue, search: ConflictSearch) -> impl IntoView {
         <nav class="pages" aria-label="Pages">
             {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>"Next"</a> })}
         </nav>
+        <Files list="conflicts" query=asked />
     }
     .into_any()
 }
