@@ -100,14 +100,16 @@ fn Shown(run: RunView, act: ServerAction<ConfirmRun>) -> impl IntoView {
     let form = (run.standing == RunStanding::Proposed).then(|| view! { <Confirm run=run.clone() act /> });
     let is_sample = run.standing == RunStanding::Proposed && items.len() < run.items as usize;
     let caption = if is_sample { "The first of them" } else { "Each operation and what became of it" };
-    let split = [
-        ("Found and confirmed", counts.found),
-        ("Absent, proven or so far", counts.absent),
-        ("Found and disagrees", counts.disputed),
-        ("Not answered, or inconclusive", counts.open),
-        ("Skipped", counts.skipped),
-        ("Refused", counts.refused),
-    ];
+    let mut split = match run.action {
+        RunAction::Claim => vec![("You are on it", counts.applied)],
+        RunAction::LookUp | RunAction::Verify => vec![
+            ("Found and confirmed", counts.found),
+            ("Absent, proven or so far", counts.absent),
+            ("Found and disagrees", counts.disputed),
+            ("Not answered, or inconclusive", counts.open),
+        ],
+    };
+    split.extend([("Skipped", counts.skipped), ("Refused", counts.refused)]);
     let split = split.into_iter().map(|(word, number)| {
         view! {
             <Fact name=word>{number}</Fact>

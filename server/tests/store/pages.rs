@@ -171,7 +171,9 @@ async fn every_filter_limits_and_the_newest_comes_first(fresh: Fresh) {
                 sought: text(bits, 9, "907").map(Sought::Named),
             };
             let mut expected: Vec<_> = all.iter().filter(|operation| fits(operation, &filter, &ALL)).cloned().collect();
-            let found = listed(&*fresh.database.store, &ALL, &filter, Order::Newest, 7).await;
+            // Small pages now and then: each costs a question.
+            let limit = if bits % 7 == 0 { 7 } else { 30 };
+            let found = listed(&*fresh.database.store, &ALL, &filter, Order::Newest, limit).await;
             assert_eq!(ids(&found), ids(&expected), "{filter:?}");
             if bits % 7 == 0 {
                 expected.reverse();
