@@ -201,7 +201,7 @@ fn Shown(run: RunView, act: ServerAction<ConfirmRun>) -> impl IntoView {
 fn Confirm(run: Run, act: ServerAction<ConfirmRun>) -> impl IntoView {
     let word = format!("Begin with {}", wording::counted(run.items.into(), "operation", "operations"));
     view! {
-        <section class="panel" aria-labelledby="confirm-title">
+        <section class="panel run-confirm" aria-labelledby="confirm-title">
             <h2 id="confirm-title">"Begin?"</h2>
             <ActionForm action=act>
                 <input type="hidden" name="run" value=run.id.to_string() />
