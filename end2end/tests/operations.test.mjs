@@ -86,10 +86,10 @@ describe("the table of operations", () => {
       await page.getByText(/^50\soperations, the newest first$/).waitFor();
     });
 
-    test(`${mode}: open conflicts, from the overview on`, async () => {
+    test(`${mode}: open conflicts, from the view that everybody has`, async () => {
       const page = await desk.page({ as: "vera", scripts });
-      await page.visit("/");
-      await page.getByRole("link", { name: "Open conflicts" }).click();
+      await page.visit("/operations");
+      await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Open conflicts" }).click();
       await page.getByText(/^1\soperation, the newest first$/).waitFor();
       assert.deepEqual(await documents(page), ["invoice-5"]);
       assert.ok(await page.getByLabel("Open conflict").isChecked());
