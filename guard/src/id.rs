@@ -143,6 +143,10 @@ id!(
     /// Names a period of a company.
     PeriodId
 );
+id!(
+    /// Names one reconciliation.
+    ReconciliationId
+);
 
 #[cfg(test)]
 mod tests {

@@ -30,6 +30,7 @@ pub mod period;
 pub mod person;
 pub mod pointer;
 pub mod queue;
+pub mod reconciliation;
 pub mod recovery;
 pub mod refusal;
 pub mod review;

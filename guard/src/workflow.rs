@@ -85,6 +85,9 @@ pub struct Workflow {
     /// What may be forgotten, and when.
     #[serde(default)]
     pub retention: Retention,
+    /// Which columns of the destination's records hold what, and how often they are reconciled.
+    #[serde(default, skip_serializing_if = "crate::reconciliation::Mapping::is_empty")]
+    pub reconciliation: crate::reconciliation::Mapping,
     /// What may be amended, and how.
     #[serde(default)]
     pub amendment: AmendmentRules,
@@ -398,6 +401,7 @@ impl Workflow {
             key_fields: Vec::new(),
             key: KeyPlaces::default(),
             retention: Retention::default(),
+            reconciliation: crate::reconciliation::Mapping::default(),
             amendment: AmendmentRules::default(),
             review: ReviewRules::default(),
         }
@@ -474,6 +478,8 @@ impl Workflow {
         }
         self.amendment.validate()?;
         self.review.validate(self.amount.is_some())
+        self.reconciliation.validate()?;
+        self.amendment.validate()
     }
 
     /// The name for people.

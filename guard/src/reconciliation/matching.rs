@@ -1,0 +1,607 @@
+//! What each record is to which operation: pure, over a few bytes for each, so that a million of both fit.
+//!
+//! Records and operations that are linked form groups, however the links run: one record for one operation mostly, one payment for
+//! several invoices, parts of a payment for one invoice, two records of one operation. What a group is does not depend on the order in
+//! which anything came.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use rust_decimal::Decimal;
+use sha2::{Digest as _, Sha256};
+
+use super::{Bucket, CURRENCIES_MAX, Expectation, RECORDS_MAX, Record, Total, is_currency};
+use crate::id::OperationId;
+use crate::operation::Operation;
+
+/// Nothing: no index is as large.
+const NONE: u32 = u32::MAX;
+
+/// A link between a record and an operation: by the destination reference that is held, or by the external reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The operation.
+    pub operation: OperationId,
+    /// Whether everything agrees that was compared, beside the amount.
+    pub agrees: bool,
+    /// Whether every key field was compared.
+    pub is_complete: bool,
+}
+
+/// There are more than fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TooMany {
+    /// Records.
+    #[error("there are over 2,000,000 records; reconcile a shorter span")]
+    Records,
+    /// Operations.
+    #[error("there are over 2,000,000 operations in this span; reconcile a shorter one")]
+    Operations,
+    /// Currencies.
+    #[error("there are over 300 currencies; the column of the currency may be another one")]
+    Currencies,
+}
+
+#[derive(Clone, Copy)]
+struct OperationSlot {
+    id: u128,
+    /// 0: none.
+    superseded_by: u128,
+    amount: Option<Decimal>,
+    currency: u16,
+    expectation: Expectation,
+    has_unknown_currency: bool,
+}
+
+#[derive(Clone, Copy)]
+struct RecordSlot {
+    amount: Option<Decimal>,
+    currency: u16,
+    is_void: bool,
+    has_unknown_currency: bool,
+    /// The first record with the same id, where there is one before.
+    first: u32,
+    /// Whether it says the same as that one: then it counts for nothing.
+    repeats: bool,
+}
+
+#[derive(Clone, Copy)]
+struct LinkSlot {
+    record: u32,
+    operation: u32,
+    agrees: bool,
+    is_complete: bool,
+}
+
+/// Takes operations and records in, then decides.
+#[derive(Default)]
+pub struct Matching {
+    operations: Vec<OperationSlot>,
+    by_id: HashMap<u128, u32>,
+    records: Vec<RecordSlot>,
+    by_reference: HashMap<u128, (u32, u128)>,
+    /// What else was said of a record that was listed before with another value.
+    said_differently: HashSet<u128>,
+    links: Vec<LinkSlot>,
+    currencies: Vec<String>,
+}
+
+impl Matching {
+    /// Takes in an operation; one that is there already is left.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn add_operation(&mut self, operation: &Operation) -> Result<(), TooMany> {
+        let id = operation.id.as_u128();
+        if self.by_id.contains_key(&id) {
+            return Ok(());
+        }
+        let index = index(self.operations.len()).ok_or(TooMany::Operations)?;
+        let money = operation.money.as_ref();
+        let currency = self.currency(money.map(|money| money.currency.as_str()))?;
+        self.operations.push(OperationSlot {
+            id,
+            superseded_by: operation.superseded_by.map_or(0, OperationId::as_u128),
+            amount: money.map(|money| money.amount),
+            currency,
+            expectation: Expectation::of(&operation.state),
+            has_unknown_currency: money.is_some_and(|money| !is_currency(&money.currency)),
+        });
+        self.by_id.insert(id, index);
+        Ok(())
+    }
+
+    /// Takes in a record with its links; the operations were taken in before.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn add_record(&mut self, record: &Record, links: &[Link]) -> Result<(), TooMany> {
+        let at = index(self.records.len()).ok_or(TooMany::Records)?;
+        let linked: Vec<u32> = links.iter().filter_map(|link| self.by_id.get(&link.operation.as_u128()).copied()).collect();
+        // An amount whose currency no column says is in that of its operation.
+        let told = record.currency.as_deref().filter(|_| record.amount.is_some());
+        let currency = match (told, linked.first()) {
+            (None, Some(operation)) if record.amount.is_some() => {
+                self.operations.get(*operation as usize).map_or(0, |operation| operation.currency)
+            }
+            (told, _) => self.currency(told)?,
+        };
+        let mut slot = RecordSlot {
+            amount: record.amount,
+            currency,
+            is_void: record.is_void,
+            has_unknown_currency: record.currency.as_deref().is_some_and(|currency| !is_currency(currency)),
+            first: NONE,
+            repeats: false,
+        };
+        if let Some(reference) = record.destination_reference.as_deref() {
+            let amount = record.amount.map(|amount| amount.normalize());
+            let content =
+                short_hash(&format!("{reference:?} {amount:?} {:?} {:?} {}", record.currency, record.date, record.is_void));
+            match self.by_reference.get(&short_hash(reference)) {
+                Some((first, said)) => {
+                    slot.first = *first;
+                    slot.repeats = *said == content || !self.said_differently.insert(content);
+                }
+                None => {
+                    self.by_reference.insert(short_hash(reference), (at, content));
+                }
+            }
+        }
+        self.records.push(slot);
+        let known = links.iter().filter_map(|link| Some((link, *self.by_id.get(&link.operation.as_u128())?)));
+        self.links.extend(known.map(|(link, operation)| LinkSlot {
+            record: at,
+            operation,
+            agrees: link.agrees,
+            is_complete: link.is_complete,
+        }));
+        Ok(())
+    }
+
+    /// How many records were taken in.
+    pub fn records(&self) -> usize {
+        self.records.len()
+    }
+
+    fn currency(&mut self, code: Option<&str>) -> Result<u16, TooMany> {
+        if self.currencies.is_empty() {
+            // The first is none.
+            self.currencies.push(String::new());
+        }
+        let code = code.unwrap_or_default();
+        let at = self.currencies.iter().position(|known| known == code);
+        let at = at.unwrap_or_else(|| {
+            self.currencies.push(code.to_owned());
+            self.currencies.len() - 1
+        });
+        if at > CURRENCIES_MAX { Err(TooMany::Currencies) } else { u16::try_from(at).map_err(|_| TooMany::Currencies) }
+    }
+
+    /// Says where everything lies.
+    pub fn decide(self) -> Decided {
+        let Self { operations, by_id, records, by_reference, said_differently, mut links, currencies } = self;
+        drop((by_id, by_reference, said_differently));
+        let groups = Groups::of(operations.len(), &records, &links);
+        links.sort_unstable_by_key(|link| (link.record, operations.get(link.operation as usize).map(|slot| slot.id)));
+        let sides = Sides { operations: &operations, records: &records, links: &links };
+        let mut decided = Decided {
+            operations: vec![OperationPlace::default(); operations.len()],
+            records: vec![RecordPlace::default(); records.len()],
+            gatherings: HashMap::new(),
+            ids: Vec::new(),
+            totals: Vec::new(),
+            repeated: 0,
+        };
+        groups.each(|operations, records| decided.group(&sides, operations, records));
+        decided.add_up(&sides, &currencies);
+        decided.ids = operations.into_iter().map(|slot| slot.id).collect();
+        decided
+    }
+}
+
+fn index(length: usize) -> Option<u32> {
+    (length < RECORDS_MAX).then(|| u32::try_from(length).ok()).flatten()
+}
+
+/// The first half of a SHA-256: equal texts have equal ones, and no two others will.
+fn short_hash(text: &str) -> u128 {
+    let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    digest.iter().take(16).fold(0, |hash, byte| (hash << 8) | u128::from(*byte))
+}
+
+/// What belongs together: a forest over operations, then records.
+struct Groups {
+    parents: Vec<u32>,
+    operations: usize,
+}
+
+impl Groups {
+    fn of(operations: usize, records: &[RecordSlot], links: &[LinkSlot]) -> Self {
+        let nodes = operations + records.len();
+        let mut groups = Self { parents: (0..u32::try_from(nodes).unwrap_or(NONE)).collect(), operations };
+        for link in links {
+            groups.unite(link.operation as usize, operations + link.record as usize);
+        }
+        for (at, record) in records.iter().enumerate().filter(|(_, record)| record.first != NONE) {
+            groups.unite(operations + record.first as usize, operations + at);
+        }
+        groups
+    }
+
+    fn root(&mut self, mut node: usize) -> usize {
+        while let Some(parent) = self.parents.get(node).map(|parent| *parent as usize).filter(|parent| *parent != node) {
+            // Halves the way for whoever comes next.
+            let above = self.parents.get(parent).copied().unwrap_or_default();
+            if let Some(slot) = self.parents.get_mut(node) {
+                *slot = above;
+            }
+            node = above as usize;
+        }
+        node
+    }
+
+    fn unite(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.root(one), self.root(other));
+        let (low, high) = (one.min(other), one.max(other));
+        if let (Some(slot), Ok(low)) = (self.parents.get_mut(high), u32::try_from(low)) {
+            *slot = low;
+        }
+    }
+
+    /// Each group, with its operations and its records.
+    fn each(mut self, mut take: impl FnMut(&[u32], &[u32])) {
+        let nodes = self.parents.len();
+        let operations = self.operations;
+        let mut rooted: Vec<(u32, u32)> = Vec::with_capacity(nodes);
+        for node in 0..nodes {
+            let root = self.root(node);
+            rooted.extend(u32::try_from(root).ok().zip(u32::try_from(node).ok()));
+        }
+        drop(self);
+        rooted.sort_unstable();
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for group in rooted.chunk_by(|one, other| one.0 == other.0) {
+            ours.clear();
+            theirs.clear();
+            for node in group.iter().map(|(_, node)| *node) {
+                match (node as usize).checked_sub(operations) {
+                    None => ours.push(node),
+                    Some(record) => theirs.extend(u32::try_from(record)),
+                }
+            }
+            take(&ours, &theirs);
+        }
+    }
+}
+
+struct Sides<'a> {
+    operations: &'a [OperationSlot],
+    records: &'a [RecordSlot],
+    /// By record.
+    links: &'a [LinkSlot],
+}
+
+impl<'a> Sides<'a> {
+    fn operation(&self, at: u32) -> Option<&'a OperationSlot> {
+        self.operations.get(at as usize)
+    }
+
+    fn record(&self, at: u32) -> Option<&'a RecordSlot> {
+        self.records.get(at as usize)
+    }
+
+    fn links_of(&self, record: u32) -> &'a [LinkSlot] {
+        let start = self.links.partition_point(|link| link.record < record);
+        let rest = self.links.get(start..).unwrap_or_default();
+        rest.get(..rest.partition_point(|link| link.record == record)).unwrap_or_default()
+    }
+}
+
+/// What a group is that holds more than one of each, or whose money disagrees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gathering {
+    /// How many operations it counts.
+    pub operations: u32,
+    /// How many live records it counts.
+    pub live: u32,
+    /// The money of its live records, where it was compared with that of its operations and differs.
+    pub disagreeing: Option<Decimal>,
+    /// Whether it lists one record with different values.
+    pub is_listed_differently: bool,
+}
+
+/// Where an operation lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationVerdict {
+    /// The bucket.
+    pub bucket: Bucket,
+    /// The record beside which it stands, by its index; none where it stands alone.
+    pub record: Option<u32>,
+    /// The first record of its group, by its index.
+    pub first: Option<u32>,
+    /// Its group, where that is more than one of each.
+    pub gathering: Option<Gathering>,
+    /// Whether a newer revision took its place.
+    pub is_superseded: bool,
+    /// Whether its group has void records only.
+    pub has_only_void: bool,
+}
+
+/// Where a record lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordVerdict {
+    /// The bucket.
+    pub bucket: Bucket,
+    /// The operation that stands beside it, by its index.
+    pub operation: Option<u32>,
+    /// An operation that it is linked to, by its index.
+    pub about: Option<u32>,
+    /// The first record of its group, by its index.
+    pub first: u32,
+    /// Its group, where that is more than one of each.
+    pub gathering: Option<Gathering>,
+    /// Whether it only repeats another.
+    pub repeats: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OperationPlace {
+    bucket: Bucket,
+    record: u32,
+    first: u32,
+    is_superseded: bool,
+    has_only_void: bool,
+}
+
+impl Default for OperationPlace {
+    fn default() -> Self {
+        Self { bucket: Bucket::NotExpected, record: NONE, first: NONE, is_superseded: false, has_only_void: false }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RecordPlace {
+    bucket: Bucket,
+    operation: u32,
+    about: u32,
+    first: u32,
+    repeats: bool,
+}
+
+impl Default for RecordPlace {
+    fn default() -> Self {
+        Self { bucket: Bucket::Unguarded, operation: NONE, about: NONE, first: NONE, repeats: false }
+    }
+}
+
+fn some(index: u32) -> Option<u32> {
+    (index != NONE).then_some(index)
+}
+
+/// Where everything lies.
+#[derive(Debug)]
+pub struct Decided {
+    operations: Vec<OperationPlace>,
+    records: Vec<RecordPlace>,
+    /// By the first record.
+    gatherings: HashMap<u32, Gathering>,
+    ids: Vec<u128>,
+    /// Numbers and money.
+    pub totals: Vec<Total>,
+    /// Records that only repeat another.
+    pub repeated: u64,
+}
+
+impl Decided {
+    /// How many operations there are.
+    pub fn operations(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// How many records there are.
+    pub fn records(&self) -> usize {
+        self.records.len()
+    }
+
+    /// The operation at an index, in the order in which they were taken in.
+    pub fn operation_at(&self, at: u32) -> Option<OperationId> {
+        self.ids.get(at as usize).copied().map(OperationId::from_u128)
+    }
+
+    /// Where the operation at an index lies.
+    pub fn operation(&self, at: u32) -> Option<OperationVerdict> {
+        let place = self.operations.get(at as usize)?;
+        let OperationPlace { bucket, record, first, is_superseded, has_only_void } = *place;
+        let gathering = self.gatherings.get(&first).copied();
+        Some(OperationVerdict {
+            bucket,
+            record: some(record),
+            first: some(first),
+            gathering,
+            is_superseded,
+            has_only_void,
+        })
+    }
+
+    /// Where the record at an index lies, in the order in which they were taken in.
+    pub fn record(&self, at: u32) -> Option<RecordVerdict> {
+        let RecordPlace { bucket, operation, about, first, repeats } = *self.records.get(at as usize)?;
+        let gathering = self.gatherings.get(&first).copied();
+        Some(RecordVerdict { bucket, operation: some(operation), about: some(about), first, gathering, repeats })
+    }
+
+    fn group(&mut self, sides: &Sides<'_>, operations: &[u32], records: &[u32]) {
+        let is_live = |at: &u32| sides.record(*at).is_some_and(|record| !record.is_void && !record.repeats);
+        let live: Vec<u32> = records.iter().copied().filter(is_live).collect();
+        let ids: Vec<u128> = operations.iter().filter_map(|at| Some(sides.operation(*at)?.id)).collect();
+        // The revision that took an operation's place speaks for the record that both name.
+        let is_replaced = |at: &u32| {
+            sides.operation(*at).is_some_and(|slot| {
+                slot.superseded_by != 0 && (live.is_empty() || ids.contains(&slot.superseded_by))
+            })
+        };
+        let (replaced, counted): (Vec<u32>, Vec<u32>) = operations.iter().partition(|at| is_replaced(at));
+        let is_listed_differently = records
+            .iter()
+            .any(|at| sides.record(*at).is_some_and(|record| record.first != NONE && !record.repeats));
+        let judged = judge(sides, &counted, &live, is_listed_differently);
+        let first = records.first().copied().unwrap_or(NONE);
+        let is_plain = counted.len() <= 1 && live.len() <= 1 && judged.disagreeing.is_none() && !is_listed_differently;
+        if !is_plain && first != NONE {
+            let (operations, live) = (count(counted.len()), count(live.len()));
+            let disagreeing = judged.disagreeing;
+            self.gatherings.insert(first, Gathering { operations, live, disagreeing, is_listed_differently });
+        }
+        for at in &replaced {
+            self.put_operation(*at, OperationPlace { first, is_superseded: true, ..OperationPlace::default() });
+        }
+        for at in &counted {
+            let Some(slot) = sides.operation(*at) else { continue };
+            let bucket = if live.is_empty() { without_record(slot.expectation) } else { judged.bucket };
+            let has_only_void = live.is_empty() && !records.is_empty();
+            self.put_operation(*at, OperationPlace { bucket, first, has_only_void, ..OperationPlace::default() });
+        }
+        for at in records {
+            let Some(slot) = sides.record(*at) else { continue };
+            let links = sides.links_of(*at);
+            let beside = links.iter().map(|link| link.operation).find(|operation| {
+                let held = self.operations.get(*operation as usize);
+                is_live(at) && held.is_some_and(|held| held.record == NONE && !held.is_superseded)
+            });
+            if let Some(operation) = beside.and_then(|operation| self.operations.get_mut(operation as usize)) {
+                operation.record = *at;
+            }
+            self.repeated += u64::from(slot.repeats);
+            if let Some(place) = self.records.get_mut(*at as usize) {
+                *place = RecordPlace {
+                    bucket: if slot.is_void { Bucket::Void } else { judged.bucket },
+                    operation: beside.unwrap_or(NONE),
+                    about: links.first().map_or(NONE, |link| link.operation),
+                    first,
+                    repeats: slot.repeats,
+                };
+            }
+        }
+    }
+
+    fn put_operation(&mut self, at: u32, verdict: OperationPlace) {
+        if let Some(place) = self.operations.get_mut(at as usize) {
+            *place = verdict;
+        }
+    }
+
+    fn add_up(&mut self, sides: &Sides<'_>, currencies: &[String]) {
+        let mut totals: BTreeMap<(Bucket, u16), Total> = BTreeMap::new();
+        let mut total = |bucket: Bucket, currency: u16, add: &dyn Fn(&mut Total)| {
+            let entry = totals.entry((bucket, currency)).or_insert_with(|| Total {
+                bucket,
+                currency: currencies.get(usize::from(currency)).filter(|code| !code.is_empty()).cloned(),
+                operations: 0,
+                source: Decimal::ZERO,
+                records: 0,
+                destination: Decimal::ZERO,
+            });
+            add(entry);
+        };
+        for (slot, verdict) in sides.operations.iter().zip(&self.operations) {
+            total(verdict.bucket, slot.currency, &|total| {
+                total.operations += 1;
+                total.source = added(total.source, slot.amount);
+            });
+        }
+        for (slot, verdict) in sides.records.iter().zip(&self.records).filter(|(slot, _)| !slot.repeats) {
+            total(verdict.bucket, slot.currency, &|total| {
+                total.records += 1;
+                total.destination = added(total.destination, slot.amount);
+            });
+        }
+        self.totals = totals.into_values().collect();
+    }
+}
+
+fn added(sum: Decimal, amount: Option<Decimal>) -> Decimal {
+    sum.checked_add(amount.unwrap_or_default()).unwrap_or(Decimal::MAX)
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(NONE)
+}
+
+/// Where an operation lies of which no live record was found.
+const fn without_record(expectation: Expectation) -> Bucket {
+    match expectation {
+        Expectation::Live => Bucket::Missing,
+        Expectation::Settling | Expectation::Open => Bucket::Pending,
+        Expectation::Nothing => Bucket::NotExpected,
+    }
+}
+
+struct Judged {
+    bucket: Bucket,
+    disagreeing: Option<Decimal>,
+}
+
+/// What live records are to operations.
+fn judge(sides: &Sides<'_>, operations: &[u32], live: &[u32], listed_differently: bool) -> Judged {
+    let only = |bucket| Judged { bucket, disagreeing: None };
+    if operations.is_empty() || live.is_empty() {
+        return only(Bucket::Unguarded);
+    }
+    let slots: Vec<&OperationSlot> = operations.iter().filter_map(|at| sides.operation(*at)).collect();
+    let records: Vec<&RecordSlot> = live.iter().filter_map(|at| sides.record(*at)).collect();
+    let links: Vec<&LinkSlot> = live.iter().flat_map(|at| sides.links_of(*at)).filter(|link| operations.contains(&link.operation)).collect();
+    let money = compare_money(&slots, &records);
+    let agrees = links.iter().all(|link| link.agrees) && !listed_differently;
+    let is_repeated = operations.iter().any(|at| links.iter().filter(|link| link.operation == *at).count() > 1);
+    if is_repeated && !listed_differently {
+        // Parts of one payment add up to it; anything else is there twice.
+        let are_parts = agrees && matches!(money, Money::Same) && have_one_sign(&records);
+        if !are_parts {
+            return only(Bucket::Duplicated);
+        }
+    }
+    let disagreeing = match money {
+        Money::Differs(theirs) => Some(theirs),
+        Money::Same | Money::Unknown | Money::UnknownCurrency => None,
+    };
+    let may_be_there = slots.iter().all(|slot| slot.expectation != Expectation::Nothing);
+    if !agrees || !may_be_there || matches!(money, Money::Differs(_) | Money::UnknownCurrency) {
+        return Judged { bucket: Bucket::Mismatched, disagreeing };
+    }
+    let is_settled = slots.iter().all(|slot| match slot.expectation {
+        Expectation::Live => true,
+        // Found counts where all key fields agree, as in a lookup.
+        Expectation::Settling => links.iter().all(|link| link.is_complete) && slots.len() == 1 && records.len() == 1,
+        Expectation::Open | Expectation::Nothing => false,
+    });
+    only(if is_settled { Bucket::Matched } else { Bucket::Pending })
+}
+
+enum Money {
+    Same,
+    Differs(Decimal),
+    Unknown,
+    UnknownCurrency,
+}
+
+fn compare_money(operations: &[&OperationSlot], records: &[&RecordSlot]) -> Money {
+    let has_unknown = operations.iter().any(|slot| slot.has_unknown_currency)
+        || records.iter().any(|slot| slot.has_unknown_currency);
+    if has_unknown {
+        return Money::UnknownCurrency;
+    }
+    let ours: Option<Vec<Decimal>> = operations.iter().map(|slot| slot.amount).collect();
+    let theirs: Option<Vec<Decimal>> = records.iter().map(|slot| slot.amount).collect();
+    let (Some(ours), Some(theirs)) = (ours, theirs) else { return Money::Unknown };
+    let sum = |amounts: Vec<Decimal>| amounts.into_iter().fold(Decimal::ZERO, |sum, amount| added(sum, Some(amount)));
+    let (ours, theirs) = (sum(ours), sum(theirs));
+    let currency = operations.first().map(|slot| slot.currency);
+    let is_one_currency = operations.iter().all(|slot| Some(slot.currency) == currency)
+        && records.iter().all(|slot| Some(slot.currency) == currency);
+    if is_one_currency && ours == theirs { Money::Same } else { Money::Differs(theirs) }
+}
+
+fn have_one_sign(records: &[&RecordSlot]) -> bool {
+    let is = |test: fn(Decimal) -> bool| records.iter().all(|slot| slot.amount.is_some_and(test));
+    is(|amount| amount > Decimal::ZERO) || is(|amount| amount < Decimal::ZERO)
+}
