@@ -21,6 +21,7 @@ pub mod metrics;
 pub mod observe;
 pub mod problem;
 pub mod proxy;
+pub mod reconciliation;
 pub mod recovery;
 pub mod router;
 pub mod runs;
