@@ -84,6 +84,14 @@ impl Role {
         }
     }
 
+    /// Whether the role hands in the destination's records for reconciliation.
+    pub const fn may_reconcile(self) -> bool {
+        match self {
+            Self::Operator | Self::Finance | Self::Admin => true,
+            Self::Viewer => false,
+        }
+    }
+
     /// Whether the role manages people and tokens.
     pub const fn may_administer(self) -> bool {
         match self {

@@ -39,9 +39,6 @@ pub const CANDIDATES_SHOWN_MAX: usize = 5;
 /// Up to this many contradictions are opened whatever their share.
 pub const CONTRADICTIONS_ALWAYS_OPENED: u64 = 10;
 
-/// A scheduled reconciliation runs at least this often, in hours.
-pub const EVERY_HOURS_MAX: u32 = 24 * 31;
-
 /// What a file is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -142,9 +139,6 @@ pub struct Mapping {
     /// The columns of key fields, by their place in the payload.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, String>,
-    /// How often the destination's list is reconciled by itself; left out: never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every_hours: Option<u32>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -231,9 +225,6 @@ impl Mapping {
                 "is no delimiter; write one ASCII character such as \";\", or \"tab\"",
             ));
         }
-        if self.every_hours.is_some_and(|hours| !(1..=EVERY_HOURS_MAX).contains(&hours)) {
-            return Err(DefinitionFault::new("reconciliation.every_hours", "is no number of hours from 1 to 744"));
-        }
         if self.fields.keys().any(|place| place.parse::<Pointer>().is_err()) {
             return Err(DefinitionFault::new(
                 "reconciliation.fields",
@@ -251,7 +242,9 @@ impl Mapping {
 pub fn delimiter(text: &str) -> Option<u8> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Some(b'\t'),
-        [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\r' | b'\n') => Some(*byte),
+        [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\r' | b'\n') => {
+            Some(*byte)
+        }
         _ => None,
     }
 }
@@ -428,7 +421,8 @@ pub fn compare(workflow: &Workflow, operation: &Operation, payload: Option<&Payl
     }
     let has_money = operation.money.is_some() && record.amount.is_some();
     for (index, field) in workflow.key_fields.iter().enumerate() {
-        let is_money = Some(&field.payload) == workflow.amount.as_ref() || Some(&field.payload) == workflow.currency.as_ref();
+        let is_money =
+            Some(&field.payload) == workflow.amount.as_ref() || Some(&field.payload) == workflow.currency.as_ref();
         if is_money && has_money {
             continue;
         }
@@ -664,11 +658,6 @@ pub enum Origin {
         format: Format,
         /// The SHA-256 of its bytes, in hexadecimal.
         sha256: String,
-    },
-    /// The destination's list.
-    Pulled {
-        /// The destination.
-        destination: String,
     },
 }
 

@@ -190,6 +190,7 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::AmendmentWithdrawn
         | EntryKind::AmendmentExpired
         | EntryKind::AmendmentVoid
+        | EntryKind::Reconciled
         | EntryKind::WorkflowApplied
         | EntryKind::WorkflowRemoved
         | EntryKind::DestinationApplied

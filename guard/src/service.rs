@@ -12,6 +12,7 @@ mod grant;
 mod lists;
 mod message;
 mod period;
+mod reconciliation;
 mod recovery;
 mod report;
 mod review;
@@ -31,6 +32,7 @@ pub use conflict::{
 pub use desk::History;
 pub use lists::Exported;
 pub use period::Signing;
+pub use reconciliation::{ReconcileRequest, Reconciliation, Records};
 pub use recovery::{Outlook, Proof, Sought};
 pub use report::Report;
 pub use review::{NewEvidence, Settled, Standing};
@@ -270,6 +272,7 @@ impl Transition {
             supersedes: None,
             recovery: RecoveryChange::Keep,
             review: ReviewChange::Keep,
+            reconciled: None,
             counts,
             amendment: AmendmentChange::Keep,
         }

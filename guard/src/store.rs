@@ -5,6 +5,7 @@ mod amendment;
 mod conflict;
 mod lists;
 mod period;
+mod reconciliation;
 mod review;
 mod rules;
 
@@ -40,6 +41,7 @@ pub use amendment::{AmendmentChange, Amendments};
 pub use conflict::{Conflicts, LISTED_CHANGES_CHARACTERS_MAX};
 pub use lists::Lists;
 pub use period::Periods;
+pub use reconciliation::Reconciliations;
 pub use review::Reviews;
 pub use rules::Rules;
 
@@ -92,6 +94,8 @@ pub struct Replacement {
     pub recovery: RecoveryChange,
     /// What becomes of its review.
     pub review: ReviewChange,
+    /// What a reconciliation says of it.
+    pub reconciled: Option<crate::reconciliation::Reconciled>,
     /// What is counted for it.
     pub counts: Vec<Count>,
     /// What becomes of the amendment that it stands for.
@@ -141,7 +145,7 @@ pub struct Delivery {
 
 /// Operations and what belongs to them.
 #[async_trait]
-pub trait Store: Amendments + Conflicts + Lists + Rules + Periods + Reviews + Send + Sync {
+pub trait Store: Amendments + Conflicts + Lists + Periods + Reconciliations + Reviews + Rules + Send + Sync {
     /// The operation with this id.
     async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
 

@@ -65,6 +65,8 @@ pub enum EntryKind {
     AmendmentExpired,
     /// The base of an amendment moved, so that its approval holds no longer.
     AmendmentVoid,
+    /// A reconciliation found where the operation lies; whether that moved anything, its state tells.
+    Reconciled,
     /// Administration: a workflow was made or changed.
     WorkflowApplied,
     /// Administration: a workflow was taken out of the configuration.
@@ -107,7 +109,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 44] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -132,6 +134,7 @@ impl EntryKind {
         Self::AmendmentWithdrawn,
         Self::AmendmentExpired,
         Self::AmendmentVoid,
+        Self::Reconciled,
         Self::WorkflowApplied,
         Self::WorkflowRemoved,
         Self::DestinationApplied,
@@ -180,6 +183,7 @@ impl EntryKind {
             Self::AmendmentWithdrawn => "amendment_withdrawn",
             Self::AmendmentExpired => "amendment_expired",
             Self::AmendmentVoid => "amendment_void",
+            Self::Reconciled => "reconciled",
             Self::WorkflowApplied => "workflow_applied",
             Self::WorkflowRemoved => "workflow_removed",
             Self::DestinationApplied => "destination_applied",

@@ -476,10 +476,9 @@ impl Workflow {
                 "is 0; bodies are kept at least one day, or for ever where it is left out",
             );
         }
+        self.reconciliation.validate()?;
         self.amendment.validate()?;
         self.review.validate(self.amount.is_some())
-        self.reconciliation.validate()?;
-        self.amendment.validate()
     }
 
     /// The name for people.

@@ -5,7 +5,9 @@
 
 mod date;
 mod encoding;
+pub mod export;
 mod fault;
+pub mod import;
 mod json;
 mod number;
 mod plan;

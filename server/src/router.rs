@@ -8,6 +8,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::api::{
     batch, begin, events, heartbeat, list, mark_sending, openapi, outcome, payload, proposal, read, read_amendment,
+    reconcile, reconciliation, reconciliation_rows,
 };
 use crate::observe::observe;
 use crate::problem::{Code, Problem, explain};
@@ -29,6 +30,9 @@ pub fn router(server: Server, gate: &Gate) -> Router {
         .route("/api/v1/operations/{id}/payloads/{revision}", get(payload::payload))
         .route("/api/v1/operations/{id}/amendments", post(proposal::propose))
         .route("/api/v1/amendments/{id}", get(read_amendment::read_amendment))
+        .route("/api/v1/reconciliations", post(reconcile::reconcile))
+        .route("/api/v1/reconciliations/{id}", get(reconciliation::reconciliation))
+        .route("/api/v1/reconciliations/{id}/rows", get(reconciliation_rows::reconciliation_rows))
         .route("/api/v1/openapi.json", get(openapi::openapi))
         // For automations whose only editable things are a URL and headers
         .route("/proxy/{workflow}", any(proxy::proxy))

@@ -32,6 +32,8 @@ mod problem;
 mod race;
 #[path = "api/reading.rs"]
 mod reading;
+#[path = "api/reconciliation.rs"]
+mod reconciliation;
 #[path = "api/repetition.rs"]
 mod repetition;
 #[path = "store/support.rs"]

@@ -21,6 +21,8 @@ mod lists;
 mod pages;
 #[path = "store/period.rs"]
 mod period;
+#[path = "store/reconciliation.rs"]
+mod reconciliation;
 #[path = "store/recovery.rs"]
 mod recovery;
 #[path = "store/replacement.rs"]

@@ -174,6 +174,7 @@ fn of_entry(entry: &Entry) -> Happening {
         EntryKind::AmendmentWithdrawn => wording::amendment::ended(entry, "Withdrawn", "quiet"),
         EntryKind::AmendmentExpired => wording::amendment::ended(entry, "Expired", "quiet"),
         EntryKind::AmendmentVoid => wording::amendment::ended(entry, "The approval holds no longer", "bad"),
+        EntryKind::Reconciled => of_reconciliation(entry),
         EntryKind::WorkflowApplied
         | EntryKind::WorkflowRemoved
         | EntryKind::DestinationApplied
@@ -215,6 +216,28 @@ fn looked(entry: &Entry) -> String {
     let shown = look.member("shown").map(plain).unwrap_or_default();
     let against = if look.member("acknowledged").is_some() { ", and it was confirmed against that" } else { "" };
     format!(". The destination showed{against}: {shown}")
+}
+
+/// Where a reconciliation found the operation, and what followed.
+fn of_reconciliation(entry: &Entry) -> (String, &'static str) {
+    let fact = |name: &str| entry.detail.member(name).map(plain);
+    let found = list(entry.detail.member("found"), plain).join(", ");
+    let differences = list(entry.detail.member("differences"), disagreement).join("; ");
+    let state = fact("state").unwrap_or_default();
+    match fact("bucket").unwrap_or_default().as_str() {
+        "matched" => {
+            ("Reconciled: the destination holds it, and everything that was compared agrees".to_owned(), "good")
+        }
+        "missing" => ("Reconciled: the destination's records do not show it".to_owned(), "doubt"),
+        "duplicated" => (format!("Reconciled: the destination holds it more than once ({found}): {state}"), "bad"),
+        "mismatched" => (format!("Reconciled: the destination holds something else ({differences}): {state}"), "bad"),
+        bucket => (format!("Reconciled: {}", bucket.replace('_', " ")), "quiet"),
+    }
+}
+
+fn disagreement(value: &Json) -> String {
+    let fact = |name: &str| value.member(name).map(plain).unwrap_or_else(|| "nothing".to_owned());
+    format!("{}: {} here, {} there", fact("field"), fact("ours"), fact("theirs"))
 }
 
 /// What a look at the destination showed, and what followed.

@@ -13,6 +13,12 @@ use super::{Bucket, CURRENCIES_MAX, Expectation, RECORDS_MAX, Record, Total, is_
 use crate::id::OperationId;
 use crate::operation::Operation;
 
+/// Of operations in question, at most so many amounts are kept for candidates.
+const AMOUNTS_IN_QUESTION_MAX: usize = 200_000;
+
+/// Of one amount, at most so many operations in question are kept: with more, none of them stands out.
+const SAME_AMOUNT_KEPT_MAX: usize = 21;
+
 /// Nothing: no index is as large.
 const NONE: u32 = u32::MAX;
 
@@ -116,7 +122,8 @@ impl Matching {
     /// There are too many.
     pub fn add_record(&mut self, record: &Record, links: &[Link]) -> Result<(), TooMany> {
         let at = index(self.records.len()).ok_or(TooMany::Records)?;
-        let linked: Vec<u32> = links.iter().filter_map(|link| self.by_id.get(&link.operation.as_u128()).copied()).collect();
+        let linked: Vec<u32> =
+            links.iter().filter_map(|link| self.by_id.get(&link.operation.as_u128()).copied()).collect();
         // An amount whose currency no column says is in that of its operation.
         let told = record.currency.as_deref().filter(|_| record.amount.is_some());
         let currency = match (told, linked.first()) {
@@ -135,8 +142,10 @@ impl Matching {
         };
         if let Some(reference) = record.destination_reference.as_deref() {
             let amount = record.amount.map(|amount| amount.normalize());
-            let content =
-                short_hash(&format!("{reference:?} {amount:?} {:?} {:?} {}", record.currency, record.date, record.is_void));
+            let content = short_hash(&format!(
+                "{reference:?} {amount:?} {:?} {:?} {}",
+                record.currency, record.date, record.is_void
+            ));
             match self.by_reference.get(&short_hash(reference)) {
                 Some((first, said)) => {
                     slot.first = *first;
@@ -189,11 +198,13 @@ impl Matching {
             records: vec![RecordPlace::default(); records.len()],
             gatherings: HashMap::new(),
             ids: Vec::new(),
+            in_question: HashMap::new(),
             totals: Vec::new(),
             repeated: 0,
         };
         groups.each(|operations, records| decided.group(&sides, operations, records));
         decided.add_up(&sides, &currencies);
+        decided.keep_in_question(&sides, &currencies);
         decided.ids = operations.into_iter().map(|slot| slot.id).collect();
         decided
     }
@@ -229,7 +240,8 @@ impl Groups {
     }
 
     fn root(&mut self, mut node: usize) -> usize {
-        while let Some(parent) = self.parents.get(node).map(|parent| *parent as usize).filter(|parent| *parent != node) {
+        while let Some(parent) = self.parents.get(node).map(|parent| *parent as usize).filter(|parent| *parent != node)
+        {
             // Halves the way for whoever comes next.
             let above = self.parents.get(parent).copied().unwrap_or_default();
             if let Some(slot) = self.parents.get_mut(node) {
@@ -386,6 +398,8 @@ pub struct Decided {
     /// By the first record.
     gatherings: HashMap<u32, Gathering>,
     ids: Vec<u128>,
+    /// Operations that are missing or pending and stand beside no record, by their money.
+    in_question: HashMap<(String, Decimal), Vec<u32>>,
     /// Numbers and money.
     pub totals: Vec<Total>,
     /// Records that only repeat another.
@@ -430,20 +444,41 @@ impl Decided {
         Some(RecordVerdict { bucket, operation: some(operation), about: some(about), first, gathering, repeats })
     }
 
+    /// Operations in question with the money of a record, by their indexes; over twenty say as much as none.
+    pub fn in_question(&self, record: &Record) -> &[u32] {
+        let money = record.currency.clone().zip(record.amount.map(|amount| amount.normalize()));
+        money.and_then(|money| self.in_question.get(&money)).map_or(&[], Vec::as_slice)
+    }
+
+    fn keep_in_question(&mut self, sides: &Sides<'_>, currencies: &[String]) {
+        for (at, (slot, place)) in sides.operations.iter().zip(&self.operations).enumerate() {
+            let is_in_question = matches!(place.bucket, Bucket::Missing | Bucket::Pending) && place.record == NONE;
+            let (Some(amount), true) = (slot.amount, is_in_question) else { continue };
+            let Some(currency) = currencies.get(usize::from(slot.currency)).cloned() else { continue };
+            let key = (currency, amount.normalize());
+            if self.in_question.len() >= AMOUNTS_IN_QUESTION_MAX && !self.in_question.contains_key(&key) {
+                continue;
+            }
+            let same = self.in_question.entry(key).or_default();
+            if same.len() < SAME_AMOUNT_KEPT_MAX {
+                same.extend(u32::try_from(at));
+            }
+        }
+    }
+
     fn group(&mut self, sides: &Sides<'_>, operations: &[u32], records: &[u32]) {
         let is_live = |at: &u32| sides.record(*at).is_some_and(|record| !record.is_void && !record.repeats);
         let live: Vec<u32> = records.iter().copied().filter(is_live).collect();
         let ids: Vec<u128> = operations.iter().filter_map(|at| Some(sides.operation(*at)?.id)).collect();
         // The revision that took an operation's place speaks for the record that both name.
         let is_replaced = |at: &u32| {
-            sides.operation(*at).is_some_and(|slot| {
-                slot.superseded_by != 0 && (live.is_empty() || ids.contains(&slot.superseded_by))
-            })
+            sides
+                .operation(*at)
+                .is_some_and(|slot| slot.superseded_by != 0 && (live.is_empty() || ids.contains(&slot.superseded_by)))
         };
         let (replaced, counted): (Vec<u32>, Vec<u32>) = operations.iter().partition(|at| is_replaced(at));
-        let is_listed_differently = records
-            .iter()
-            .any(|at| sides.record(*at).is_some_and(|record| record.first != NONE && !record.repeats));
+        let is_listed_differently =
+            records.iter().any(|at| sides.record(*at).is_some_and(|record| record.first != NONE && !record.repeats));
         let judged = judge(sides, &counted, &live, is_listed_differently);
         let first = records.first().copied().unwrap_or(NONE);
         let is_plain = counted.len() <= 1 && live.len() <= 1 && judged.disagreeing.is_none() && !is_listed_differently;
@@ -549,7 +584,8 @@ fn judge(sides: &Sides<'_>, operations: &[u32], live: &[u32], listed_differently
     }
     let slots: Vec<&OperationSlot> = operations.iter().filter_map(|at| sides.operation(*at)).collect();
     let records: Vec<&RecordSlot> = live.iter().filter_map(|at| sides.record(*at)).collect();
-    let links: Vec<&LinkSlot> = live.iter().flat_map(|at| sides.links_of(*at)).filter(|link| operations.contains(&link.operation)).collect();
+    let links: Vec<&LinkSlot> =
+        live.iter().flat_map(|at| sides.links_of(*at)).filter(|link| operations.contains(&link.operation)).collect();
     let money = compare_money(&slots, &records);
     let agrees = links.iter().all(|link| link.agrees) && !listed_differently;
     let is_repeated = operations.iter().any(|at| links.iter().filter(|link| link.operation == *at).count() > 1);
@@ -585,8 +621,8 @@ enum Money {
 }
 
 fn compare_money(operations: &[&OperationSlot], records: &[&RecordSlot]) -> Money {
-    let has_unknown = operations.iter().any(|slot| slot.has_unknown_currency)
-        || records.iter().any(|slot| slot.has_unknown_currency);
+    let has_unknown =
+        operations.iter().any(|slot| slot.has_unknown_currency) || records.iter().any(|slot| slot.has_unknown_currency);
     if has_unknown {
         return Money::UnknownCurrency;
     }

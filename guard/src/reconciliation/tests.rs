@@ -177,7 +177,8 @@ fn currencies_have_their_real_minor_units() {
 
 #[test]
 fn what_is_not_settled_is_pending_and_what_failed_must_not_be_there() {
-    let unknown = |number| operation(number, State::Unknown { since: AT, reason: "no answer".to_owned() }, "1.00", "EUR");
+    let unknown =
+        |number| operation(number, State::Unknown { since: AT, reason: "no answer".to_owned() }, "1.00", "EUR");
     let failed = |number| operation(number, State::Failed { since: AT, reason: "refused".to_owned() }, "1.00", "EUR");
     let found = |operation: &Operation| Record {
         external_reference: Some(operation.external_reference()),
@@ -234,9 +235,7 @@ fn world(
     let theirs = records
         .iter()
         .map(|(reference, external, amount, is_void)| Record {
-            external_reference: external
-                .and_then(|at| ours.get(usize::from(at)))
-                .map(Operation::external_reference),
+            external_reference: external.and_then(|at| ours.get(usize::from(at))).map(Operation::external_reference),
             is_void: *is_void,
             ..record(&reference.map_or_else(String::new, |at| format!("R-{at}")), &amount.to_string(), "EUR")
         })

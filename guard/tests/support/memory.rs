@@ -4,6 +4,7 @@ mod amendment;
 mod conflict;
 mod lists;
 mod period;
+mod reconciliation;
 mod review;
 mod rules;
 
@@ -94,6 +95,7 @@ struct Tables {
     lists: lists::ListTables,
     rules: rules::RuleTables,
     periods: period::PeriodTables,
+    reconciliations: reconciliation::ReconciliationTables,
 }
 
 /// Everything that is kept, as text: equal before and after means that nothing was changed.
@@ -238,6 +240,7 @@ impl Tables {
             supersedes,
             recovery,
             review,
+            reconciled,
             counts,
             amendment,
         } = replacement;
@@ -274,6 +277,9 @@ impl Tables {
         }
         if let Some(previous) = supersedes.and_then(|previous| self.operations.get_mut(&previous)) {
             previous.superseded_by = Some(operation.id);
+        }
+        if let Some(reconciled) = reconciled {
+            self.reconciliations.reconciled.insert(operation.id, reconciled.clone());
         }
         match recovery {
             RecoveryChange::Keep => {}

@@ -26,6 +26,7 @@ const TOKEN: &str = "token";
         (name = "operations", description = "Ask, mark, extend, report"),
         (name = "amendments", description = "Change what is confirmed, reviewed"),
         (name = "reading", description = "What there is and how it came about"),
+        (name = "reconciliation", description = "What the destination really holds"),
     ),
     paths(
         super::begin::begin,
@@ -39,6 +40,9 @@ const TOKEN: &str = "token";
         super::payload::payload,
         super::proposal::propose,
         super::read_amendment::read_amendment,
+        super::reconcile::reconcile,
+        super::reconciliation::reconciliation,
+        super::reconciliation_rows::reconciliation_rows,
     ),
     components(schemas(ProblemDocument))
 )]

@@ -20,8 +20,14 @@ impl Query {
     /// An unknown name, with the one that is nearest to it and those that there are.
     pub fn of(query: Option<&str>, known: &[&str]) -> Result<Self, Problem> {
         // Reading pairs of text never fails: what is no UTF-8 is replaced.
-        let parameters: Vec<(String, String)> =
-            serde_urlencoded::from_str(query.unwrap_or_default()).unwrap_or_default();
+        Self::among(serde_urlencoded::from_str(query.unwrap_or_default()).unwrap_or_default(), known)
+    }
+
+    /// These parameters, all of which must be `known`.
+    ///
+    /// # Errors
+    /// As [`Query::of`].
+    pub fn among(parameters: Vec<(String, String)>, known: &[&str]) -> Result<Self, Problem> {
         match parameters.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             Some((unknown, _)) => Err(Problem::field(unknown, unknown_name(unknown, known))),
             None => Ok(Self { parameters }),
@@ -59,6 +65,17 @@ impl Query {
         let digits = value.bytes().all(|byte| byte.is_ascii_digit());
         let number = digits.then(|| value.parse().ok()).flatten().filter(|number| *number <= max);
         number.map(Some).ok_or_else(|| Problem::field(name, format!("is not a whole number from 0 to {max}")))
+    }
+
+    /// The moment of the parameter, or the start of the day that it names (with `is_end` the end of it), in UTC.
+    ///
+    /// # Errors
+    /// It stands twice, or is neither a day nor a moment in RFC 3339.
+    pub fn day_or_moment(&self, name: &str, is_end: bool) -> Result<Option<Timestamp>, Problem> {
+        let day = self.one(name)?.and_then(|value| value.parse::<chrono::NaiveDate>().ok());
+        let Some(day) = day else { return self.moment(name) };
+        let start = if is_end { day.succ_opt() } else { Some(day) };
+        Ok(start.and_then(|day| day.and_hms_opt(0, 0, 0)).map(|start| start.and_utc()))
     }
 
     /// The moment of the parameter.

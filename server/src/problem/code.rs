@@ -127,6 +127,9 @@ codes! {
     /// The workflow forbids the change.
     RuleViolation "rule_violation" UNPROCESSABLE_ENTITY "The workflow forbids the change"
         "`violations` lists each place with the rule that forbids it. Finance sets these rules for the workflow (`[workflow.amendment]`). Nothing was proposed.";
+    /// A file cannot be read as it stands.
+    InvalidFile "invalid_file" UNPROCESSABLE_ENTITY "The file cannot be read as it stands"
+        "`faults` lists what is wrong, each with its `line` and `column` and, where a value may be read in two ways, the `parameter` that settles it. Nothing was stored. Mend the file, or send it again with that parameter.";
     /// A number is beyond what is kept exactly.
     UnsafeNumber "unsafe_number" UNPROCESSABLE_ENTITY "A number is beyond what is kept exactly"
         "A number has at most 1,000 digits and an exponent of at most 1,000. Send longer ones as text. Nothing was stored.";

@@ -44,7 +44,9 @@ fn unambiguous(text: &str) -> Result<NaiveDate, String> {
         let day = NaiveDate::parse_from_str(text, "%Y%m%d").ok();
         return day.ok_or_else(|| format!("{text:?} is no day"));
     }
-    let beginning = text.get(..10).filter(|_| text.get(10..).is_some_and(|rest| rest.is_empty() || rest.starts_with(['T', ' ', 'Z', '+'])));
+    let beginning = text
+        .get(..10)
+        .filter(|_| text.get(10..).is_some_and(|rest| rest.is_empty() || rest.starts_with(['T', ' ', 'Z', '+'])));
     if let Some(day) = beginning.and_then(iso) {
         return Ok(day);
     }

@@ -89,7 +89,8 @@ impl<R: Read> Decoded<R> {
             self.is_over = self.raw_end == 0;
         }
         let source = self.raw.get(self.raw_at..self.raw_end).unwrap_or_default();
-        let room = self.decoder.max_utf8_buffer_length_without_replacement(source.len()).unwrap_or(source.len() * 3 + 16);
+        let room =
+            self.decoder.max_utf8_buffer_length_without_replacement(source.len()).unwrap_or(source.len() * 3 + 16);
         self.ready.resize(room, 0);
         let (result, read, written) =
             self.decoder.decode_to_utf8_without_replacement(source, &mut self.ready, self.is_over);
@@ -107,7 +108,8 @@ impl<R: Read> Decoded<R> {
                 let at = end.saturating_sub(u64::from(length) + u64::from(behind));
                 let name = self.encoding.name();
                 let mend = if self.is_told { "" } else { " (windows-1252, for example)" };
-                let message = format!("the bytes at offset {at} are not {name}; save it as UTF-8 or declare its encoding{mend}");
+                let message =
+                    format!("the bytes at offset {at} are not {name}; save it as UTF-8 or declare its encoding{mend}");
                 Err(Fault::whole(message).settled_by("encoding").into_io())
             }
         }

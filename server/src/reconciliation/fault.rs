@@ -60,9 +60,11 @@ impl Fault {
 
     /// What went wrong below: our own faults travel inside of it.
     pub(super) fn of_io(error: &io::Error) -> Self {
-        error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()).cloned().unwrap_or_else(|| {
-            Self::whole(format!("the file cannot be read: {error}"))
-        })
+        error
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<Self>())
+            .cloned()
+            .unwrap_or_else(|| Self::whole(format!("the file cannot be read: {error}")))
     }
 
     /// Travels through what reads.

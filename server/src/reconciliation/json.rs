@@ -110,7 +110,8 @@ fn step(name: &str) -> Step {
 }
 
 fn is_plain(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -161,7 +162,9 @@ impl<R: BufRead> Reader for Items<R> {
             Fault::at(line + at - 1, error.fault.to_string()).in_column(Some(column), "body").last()
         })?;
         if !matches!(item, Json::Object(_)) {
-            return Err(Fault::at(line, format!("record {} is {}; an object is needed", self.number, item.kind())).last());
+            return Err(
+                Fault::at(line, format!("record {} is {}; an object is needed", self.number, item.kind())).last()
+            );
         }
         let cell = |steps: &Vec<(String, Step)>| {
             let found = steps.iter().find_map(|(name, step)| Some((name, find(&item, step)?)));

@@ -31,11 +31,12 @@ pub(super) fn plain(text: &str, mark: Option<DecimalMark>, is_point_likely: bool
             format!("{text:?} is no amount")
         }));
     }
-    let is_known = |character: char| {
-        character.is_ascii_digit() || matches!(character, '.' | ',') || SPACES.contains(&character)
-    };
+    let is_known =
+        |character: char| character.is_ascii_digit() || matches!(character, '.' | ',') || SPACES.contains(&character);
     if !digits.chars().all(is_known) {
-        return Err(refused(format!("{text:?} is no amount: digits alone are taken, without a currency, an exponent or a word")));
+        return Err(refused(format!(
+            "{text:?} is no amount: digits alone are taken, without a currency, an exponent or a word"
+        )));
     }
     let number = match mark {
         Some(DecimalMark::Point) => grouped(digits, '.', ','),
@@ -75,9 +76,11 @@ fn sign(text: &str) -> (bool, &str) {
 
 /// Whether one mark before exactly three digits may mean thousands as well as decimals.
 fn is_ambiguous(digits: &str, is_point_likely: bool) -> bool {
-    let marks: Vec<(usize, char)> = digits.char_indices().filter(|(_, character)| !character.is_ascii_digit()).collect();
+    let marks: Vec<(usize, char)> =
+        digits.char_indices().filter(|(_, character)| !character.is_ascii_digit()).collect();
     let [(at, mark)] = marks.as_slice() else { return false };
-    let (before, behind) = (digits.get(..*at).unwrap_or_default(), digits.get(at + mark.len_utf8()..).unwrap_or_default());
+    let (before, behind) =
+        (digits.get(..*at).unwrap_or_default(), digits.get(at + mark.len_utf8()..).unwrap_or_default());
     let could_be_thousands = behind.len() == 3 && (1..=3).contains(&before.len()) && !before.starts_with('0');
     could_be_thousands && (*mark == ',' || (*mark == '.' && !is_point_likely))
 }
@@ -135,11 +138,14 @@ mod tests {
     #[test]
     fn groups_are_read_where_they_can_mean_nothing_else() {
         let plain = [("1,23,456.78", "123456.78"), ("2,50,000", "250000"), ("1,00,00,000.00", "10000000.00")];
-        let plain = plain.into_iter().chain([("1,234.56", "1234.56"), ("1'234.56", "1234.56"), ("1\u{2019}234.56", "1234.56")]);
+        let plain =
+            plain.into_iter().chain([("1,234.56", "1234.56"), ("1'234.56", "1234.56"), ("1\u{2019}234.56", "1234.56")]);
         for (text, number) in plain.chain([("12.500", "12.500"), ("0.125", "0.125"), ("1234.567", "1234.567")]) {
             assert_eq!(read(text).as_deref(), Ok(number), "{text}");
         }
-        for (text, number) in [("1.234,56", "1234.56"), ("-1.000", "-1000"), ("-89,9", "-89.9"), ("1\u{a0}234,56", "1234.56")] {
+        for (text, number) in
+            [("1.234,56", "1234.56"), ("-1.000", "-1000"), ("-89,9", "-89.9"), ("1\u{a0}234,56", "1234.56")]
+        {
             assert_eq!(comma(text).as_deref(), Ok(number), "{text}");
         }
     }
@@ -156,7 +162,22 @@ mod tests {
 
     #[test]
     fn what_is_no_amount_is_none() {
-        for text in ["$12.50", "12.50 EUR", "12.50 CR", "1e3", "NaN", "Infinity", "", "-", "--1", ".5", "5.", "1,2,3", "1.2.3", "()"] {
+        for text in [
+            "$12.50",
+            "12.50 EUR",
+            "12.50 CR",
+            "1e3",
+            "NaN",
+            "Infinity",
+            "",
+            "-",
+            "--1",
+            ".5",
+            "5.",
+            "1,2,3",
+            "1.2.3",
+            "()",
+        ] {
             assert!(read(text).is_err(), "{text}");
         }
     }

@@ -54,7 +54,12 @@ impl Plan {
             field.map(|field| field.record.clone())
         };
         let fixed = [
-            (Field::DestinationReference, "destination_reference", lookup.map(|lookup| lookup.reference.clone()), &["AcctSvcrRef", "REMOTEID", "GUID"][..]),
+            (
+                Field::DestinationReference,
+                "destination_reference",
+                lookup.map(|lookup| lookup.reference.clone()),
+                &["AcctSvcrRef", "REMOTEID", "GUID"][..],
+            ),
             (
                 Field::ExternalReference,
                 "external_reference",
@@ -66,7 +71,12 @@ impl Plan {
             (Field::Amount, "amount", record_of(workflow.amount.as_ref()), &["Amt", "AMOUNT"][..]),
             (Field::Currency, "currency", record_of(workflow.currency.as_ref()), &["Ccy", "CURRENCY"][..]),
             (Field::Date, "date", None, &["BookgDt", "DATE"][..]),
-            (Field::Status, "status", lookup.and_then(|lookup| Some(lookup.void.as_ref()?.path.clone())), &["ISCANCELLED"][..]),
+            (
+                Field::Status,
+                "status",
+                lookup.and_then(|lookup| Some(lookup.void.as_ref()?.path.clone())),
+                &["ISCANCELLED"][..],
+            ),
         ];
         let mut wanted = Vec::new();
         for (field, name, at_destination, by_format) in fixed {
@@ -86,13 +96,20 @@ impl Plan {
         for (index, field) in workflow.key_fields.iter().enumerate() {
             let place = field.payload.to_string();
             let told = mapping.column(&place).filter(|told| !told.is_empty());
-            let is_money = Some(&field.payload) == workflow.amount.as_ref() || Some(&field.payload) == workflow.currency.as_ref();
+            let is_money =
+                Some(&field.payload) == workflow.amount.as_ref() || Some(&field.payload) == workflow.currency.as_ref();
             if is_money {
                 // Read once, as money.
                 continue;
             }
             let names = told.map_or_else(
-                || vec![short(&field.record).to_owned(), field.record.clone(), place.trim_start_matches('/').to_owned()],
+                || {
+                    vec![
+                        short(&field.record).to_owned(),
+                        field.record.clone(),
+                        place.trim_start_matches('/').to_owned(),
+                    ]
+                },
                 |told| vec![told.to_owned()],
             );
             wanted.push(Wanted { field: Field::Key(index, field.compare), names, is_told: told.is_some() });
@@ -132,7 +149,9 @@ impl Plan {
             }
             places.push(place);
         }
-        let has = |field: Field| self.wanted.iter().zip(&places).any(|(wanted, place)| wanted.field == field && place.is_some());
+        let has = |field: Field| {
+            self.wanted.iter().zip(&places).any(|(wanted, place)| wanted.field == field && place.is_some())
+        };
         if !has(Field::DestinationReference) && !has(Field::ExternalReference) {
             let message = format!(
                 "no column holds the destination reference or the external reference; name one with \
@@ -152,14 +171,19 @@ impl Plan {
         for (wanted, cell) in self.wanted.iter().zip(&cells.values) {
             let Some(cell) = cell else { continue };
             let taken = match wanted.field {
-                Field::DestinationReference => text(cells.line, cell, &mut warnings).map(|text| record.destination_reference = text),
-                Field::ExternalReference => text(cells.line, cell, &mut warnings).map(|text| record.external_reference = text),
+                Field::DestinationReference => {
+                    text(cells.line, cell, &mut warnings).map(|text| record.destination_reference = text)
+                }
+                Field::ExternalReference => {
+                    text(cells.line, cell, &mut warnings).map(|text| record.external_reference = text)
+                }
                 Field::Document => text(cells.line, cell, &mut warnings).map(|text| record.document = text),
                 Field::SourceSystem => text(cells.line, cell, &mut Vec::new()).map(|text| record.source_system = text),
                 Field::Currency => text(cells.line, cell, &mut Vec::new()).map(|text| record.currency = text),
                 Field::Status => {
                     let status = scalar(&cell.value);
-                    record.is_void = status.is_some_and(|status| self.void_values.iter().any(|value| value == status.trim()));
+                    record.is_void =
+                        status.is_some_and(|status| self.void_values.iter().any(|value| value == status.trim()));
                     Ok(())
                 }
                 Field::Date => self.day(cells.line, cell).map(|day| record.date = day),
@@ -200,10 +224,8 @@ impl Plan {
             }
             Json::String(text) => {
                 let is_point_likely = format != Format::Csv || self.is_point_likely.load(Ordering::Relaxed);
-                number::plain(text, self.mapping.decimal, is_point_likely).map_err(|fault| Fault {
-                    parameter: fault.parameter,
-                    ..place(fault.message)
-                })
+                number::plain(text, self.mapping.decimal, is_point_likely)
+                    .map_err(|fault| Fault { parameter: fault.parameter, ..place(fault.message) })
             }
             other @ (Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_)) => {
                 Err(place(format!("is {}; an amount is needed", other.kind())))
@@ -213,7 +235,8 @@ impl Plan {
 
     fn money(&self, line: u64, cell: &Cell, number: &str, currency: Option<&str>) -> Result<Option<Decimal>, Fault> {
         let place = |message: String| Fault::at(line, message).in_column(cell.column, &cell.name);
-        let exact = Decimal::from_str_exact(number).map_err(|_| place(format!("{number} has more digits than are kept")))?;
+        let exact =
+            Decimal::from_str_exact(number).map_err(|_| place(format!("{number} has more digits than are kept")))?;
         if !self.mapping.minor_units {
             return Ok(Some(exact));
         }
@@ -249,7 +272,9 @@ impl Plan {
 
 /// The last name of a plain path: `$.id` is `id`.
 fn short(path: &str) -> &str {
-    path.strip_prefix("$.").filter(|rest| !rest.contains(['[', '(', '?', '*'])).map_or(path, |rest| rest.rsplit('.').next().unwrap_or(rest))
+    path.strip_prefix("$.")
+        .filter(|rest| !rest.contains(['[', '(', '?', '*']))
+        .map_or(path, |rest| rest.rsplit('.').next().unwrap_or(rest))
 }
 
 fn scalar(value: &Json) -> Option<String> {
@@ -290,5 +315,8 @@ fn text(line: u64, cell: &Cell, warnings: &mut Vec<String>) -> Result<Option<Str
 fn is_rounded(text: &str) -> bool {
     let Some((mantissa, exponent)) = text.split_once("E+") else { return false };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits(exponent) && mantissa.split_once(['.', ',']).map_or_else(|| digits(mantissa), |(whole, rest)| digits(whole) && digits(rest))
+    digits(exponent)
+        && mantissa
+            .split_once(['.', ','])
+            .map_or_else(|| digits(mantissa), |(whole, rest)| digits(whole) && digits(rest))
 }

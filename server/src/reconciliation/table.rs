@@ -42,11 +42,8 @@ impl<R: BufRead> Table<Input<R>> {
         let declared = plan.mapping.delimiter.as_deref().and_then(delimiter);
         let delimiter = declared.or(told.map(|(byte, _)| byte)).map_or_else(|| detect(&start), Ok)?;
         let watched = Watched::new(Cursor::new(start).chain(input), delimiter, lines_before);
-        let mut reader = csv::ReaderBuilder::new()
-            .delimiter(delimiter)
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(watched);
+        let mut reader =
+            csv::ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(watched);
         let mut record = csv::StringRecord::new();
         let has_header = reader.read_record(&mut record).map_err(|error| fault(&error, lines_before))?;
         if !has_header {
@@ -88,7 +85,7 @@ impl<R: Read> Reader for Table<R> {
         }
         let cell = |place: &Option<usize>| {
             let at = (*place)?;
-            let value = Json::String(self.record.get(at)?.to_owned());
+            let value = Json::String(super::export::original(self.record.get(at)?).to_owned());
             Some(Cell { value, column: u64::try_from(at + 1).ok(), name: self.header.get(at)?.clone() })
         };
         Ok(Some(Cells { line, values: self.places.iter().map(cell).collect() }))

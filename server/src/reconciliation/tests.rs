@@ -16,7 +16,10 @@ fn workflow() -> Workflow {
     Workflow {
         amount: Some("/amount".parse().unwrap()),
         currency: Some("/currency".parse().unwrap()),
-        key_fields: vec![field("/amount", "$.total", Comparison::Decimal), field("/customer", "$.customer", Comparison::Text)],
+        key_fields: vec![
+            field("/amount", "$.total", Comparison::Decimal),
+            field("/customer", "$.customer", Comparison::Text),
+        ],
         ..Workflow::named(KeyPart::new("handoff").unwrap())
     }
 }
@@ -66,7 +69,10 @@ fn good(bytes: &[u8], mapping: &Mapping) -> Vec<Record> {
 
 fn refused(bytes: &[u8], mapping: &Mapping) -> String {
     let read = read(bytes, mapping);
-    read.faults.first().unwrap_or_else(|| panic!("{:?} was taken: {read:?}", String::from_utf8_lossy(bytes))).to_string()
+    read.faults
+        .first()
+        .unwrap_or_else(|| panic!("{:?} was taken: {read:?}", String::from_utf8_lossy(bytes)))
+        .to_string()
 }
 
 fn ids(records: &[Record]) -> Vec<&str> {
@@ -82,7 +88,10 @@ fn a_table_is_the_same_however_its_lines_end_and_it_begins() {
     let lines = ["document,amount,currency,date", "INV-001,1234.56,EUR,2026-03-31"];
     let plain = good(format!("{}\n{}\n", lines[0], lines[1]).as_bytes(), &document());
     assert_eq!((ids(&plain), amounts(&plain)), (vec!["INV-001"], vec!["1234.56".to_owned()]));
-    assert_eq!((plain[0].currency.as_deref(), plain[0].date.unwrap().to_string()), (Some("EUR"), "2026-03-31".to_owned()));
+    assert_eq!(
+        (plain[0].currency.as_deref(), plain[0].date.unwrap().to_string()),
+        (Some("EUR"), "2026-03-31".to_owned())
+    );
     let mark = "\u{feff}";
     for text in [
         format!("{mark}{}\n{}\n", lines[0], lines[1]),
@@ -99,7 +108,8 @@ fn a_table_is_the_same_however_its_lines_end_and_it_begins() {
         found[0].line = plain[0].line;
         assert_eq!(found, plain, "{text:?}");
     }
-    let utf16: Vec<u8> = format!("{mark}{}\n{}\n", lines[0], lines[1]).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let utf16: Vec<u8> =
+        format!("{mark}{}\n{}\n", lines[0], lines[1]).encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(good(&utf16, &document())[0].destination_reference, plain[0].destination_reference);
 }
 
@@ -121,9 +131,19 @@ fn document_numbers_stay_text() {
     assert_eq!(ids(&records), ["000123", "000123", "123"]);
     let read = read(b"document,amount\n12345678901234567890,1\n1.23457E+19,1\n314659E2,1\n3E5,1\n", &document());
     assert_eq!(ids(&read.records), ["12345678901234567890", "1.23457E+19", "314659E2", "3E5"]);
-    assert_eq!(read.warnings, ["line 3, column 1 (document): 1.23457E+19 looks like a long number that a spreadsheet has rounded; its digits are lost"]);
-    let records = good("document,amount\nINV-1 ,1.00\ninv-1,1.00\nCaf\u{e9}-1,1\nCafe\u{301}-1,1\n".as_bytes(), &document());
-    assert_eq!(ids(&records), ["INV-1", "inv-1", "Caf\u{e9}-1", "Cafe\u{301}-1"], "trimmed, and otherwise byte for byte");
+    assert_eq!(
+        read.warnings,
+        [
+            "line 3, column 1 (document): 1.23457E+19 looks like a long number that a spreadsheet has rounded; its digits are lost"
+        ]
+    );
+    let records =
+        good("document,amount\nINV-1 ,1.00\ninv-1,1.00\nCaf\u{e9}-1,1\nCafe\u{301}-1,1\n".as_bytes(), &document());
+    assert_eq!(
+        ids(&records),
+        ["INV-1", "inv-1", "Caf\u{e9}-1", "Cafe\u{301}-1"],
+        "trimmed, and otherwise byte for byte"
+    );
 }
 
 #[test]
@@ -142,14 +162,24 @@ fn what_is_no_table_is_refused() {
         (b"document,memo\nA,\"never closed\nB,x\n", "line 2: a quote is opened and never closed"),
         (b"document,amount,currency\nA,1.00\n", "line 2: has 2 columns, and the header has 3"),
         (b"document,memo\nA,x\0y\n", "line 2, column 2 (memo): holds a control character"),
-        (b"document,amount\nA,$12.50\n", "line 2, column 2 (amount): \"$12.50\" is no amount: digits alone are taken, without a currency, an exponent or a word"),
-        (b"document;amount,currency\nA;1,EUR\n", "line 1: may be separated by more than one character; the parameter delimiter settles it"),
-        (b"document,supplier\nA,Caf\xe9\n", "the bytes at offset 23 are not UTF-8; save it as UTF-8 or declare its encoding (windows-1252, for example); the parameter encoding settles it"),
+        (
+            b"document,amount\nA,$12.50\n",
+            "line 2, column 2 (amount): \"$12.50\" is no amount: digits alone are taken, without a currency, an exponent or a word",
+        ),
+        (
+            b"document;amount,currency\nA;1,EUR\n",
+            "line 1: may be separated by more than one character; the parameter delimiter settles it",
+        ),
+        (
+            b"document,supplier\nA,Caf\xe9\n",
+            "the bytes at offset 23 are not UTF-8; save it as UTF-8 or declare its encoding (windows-1252, for example); the parameter encoding settles it",
+        ),
     ];
     for (bytes, told) in cases {
         assert_eq!(refused(bytes, &document()), told);
     }
-    let declared = Mapping { encoding: Some("windows-1252".to_owned()), document: Some("supplier".to_owned()), ..document() };
+    let declared =
+        Mapping { encoding: Some("windows-1252".to_owned()), document: Some("supplier".to_owned()), ..document() };
     assert_eq!(good(b"document,supplier\nA,Caf\xe9\n", &declared)[0].document.as_deref(), Some("Caf\u{e9}"));
     assert_eq!(good(b"document,amount\n", &document()), []);
     let ragged = read(b"document,amount,currency\nA,1.00\nB,2.00,EUR,extra\nC,3.00,EUR\n", &document());
@@ -165,7 +195,10 @@ fn quotes_hold_what_they_hold() {
     let mapping = Mapping { source_system: Some("memo".to_owned()), ..document() };
     let text = b"document,memo\nA,\"say \"\"hi\"\"\"\nB,say \"hi\"\nC,\"a,b;c\"\nD,\"\"\nE,\n";
     let memos: Vec<Option<String>> = good(text, &mapping).into_iter().map(|record| record.source_system).collect();
-    assert_eq!(memos, [Some("say \"hi\"".to_owned()), Some("say \"hi\"".to_owned()), Some("a,b;c".to_owned()), None, None]);
+    assert_eq!(
+        memos,
+        [Some("say \"hi\"".to_owned()), Some("say \"hi\"".to_owned()), Some("a,b;c".to_owned()), None, None]
+    );
     assert_eq!(good(b"document,memo\nA,\"line one\nline two\"\nB,\"line one\r\nline two\"\n", &document()).len(), 2);
 }
 
@@ -185,7 +218,8 @@ fn json_keeps_every_digit_and_finds_by_name_pointer_and_path() {
         external_reference: Some("/meta/reference".to_owned()),
         ..Mapping::default()
     };
-    let text = br#" [ {"ids":[{"kind":"x","value":1},{"kind":"bank","value":820982911946154508}],"meta":{"reference":"oo-1"},
+    let text =
+        br#" [ {"ids":[{"kind":"x","value":1},{"kind":"bank","value":820982911946154508}],"meta":{"reference":"oo-1"},
         "total":12.50,"customer":"A, [b] \"c\"}"} , {"total":"7"} ] "#;
     let read = read_as(text, &mapping, Format::Json);
     assert_eq!(read.faults, []);
@@ -195,7 +229,10 @@ fn json_keeps_every_digit_and_finds_by_name_pointer_and_path() {
     assert_eq!(read.records[0].key_fields[1], Some(Json::String("A, [b] \"c\"}".to_owned())));
     for (text, told) in [
         ("{}", "line 1, column 1 (body): is no JSON array; send the records as one array of objects"),
-        ("[{},\n {\"a\":1,\"a\":2}]", "line 2, column 9 (body): the member \"a\" stands twice in one object; readers would disagree which one counts"),
+        (
+            "[{},\n {\"a\":1,\"a\":2}]",
+            "line 2, column 9 (body): the member \"a\" stands twice in one object; readers would disagree which one counts",
+        ),
         ("[1]", "line 1: record 1 is a number; an object is needed"),
         ("[{}", "line 1, column 4 (body): the text ends too early"),
         ("[{}] x", "line 1, column 6 (body): something follows after the array"),

@@ -132,7 +132,9 @@ impl<R: BufRead> Elements<R> {
             Err(error) => return Err(self.fault(format!("is no XML that can be read: {error}"))),
         };
         match event {
-            Event::DocType(_) => Err(self.fault("has a document type, which is not taken: it could name files and addresses to read")),
+            Event::DocType(_) => {
+                Err(self.fault("has a document type, which is not taken: it could name files and addresses to read"))
+            }
             event => Ok(event),
         }
     }
@@ -163,7 +165,9 @@ impl<R: BufRead> Elements<R> {
                     continue;
                 }
                 Event::End(_) => {
-                    let Some(element) = stack.pop() else { return Err(self.fault("an element ends that was not begun")) };
+                    let Some(element) = stack.pop() else {
+                        return Err(self.fault("an element ends that was not begun"));
+                    };
                     match stack.last_mut() {
                         Some(parent) => parent.children.push(element),
                         None => return Ok(element),
@@ -178,7 +182,9 @@ impl<R: BufRead> Elements<R> {
                     match (character, resolve_predefined_entity(&name)) {
                         (Some(character), _) => character.to_string(),
                         (None, Some(text)) => text.to_owned(),
-                        (None, None) => return Err(self.fault(format!("has the entity {name:?}, which nothing declares"))),
+                        (None, None) => {
+                            return Err(self.fault(format!("has the entity {name:?}, which nothing declares")));
+                        }
                     }
                 }
                 Event::Eof => return Err(self.fault("ends inside of an element")),
@@ -194,7 +200,8 @@ impl<R: BufRead> Elements<R> {
         let mut element = Element { name: start.local_name().as_ref().to_owned(), ..Element::default() };
         for attribute in start.attributes() {
             let attribute = attribute.map_err(|error| self.fault(error.to_string()))?;
-            let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| self.fault(error.to_string()))?;
+            let value =
+                attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| self.fault(error.to_string()))?;
             element.attributes.push((attribute.key.local_name().as_ref().to_owned(), value.into_owned()));
         }
         Ok(element)
@@ -293,8 +300,8 @@ fn voucher_amount(voucher: &Element) -> Option<String> {
         let Some(amount) = ledger.child("AMOUNT") else { continue };
         let number = amount.text().or_else(|| amount.find("AMOUNT"))?;
         let number: Decimal = number.parse().ok()?;
-        let is_debit = number.is_sign_negative()
-            || amount.find("ISDEBIT").is_some_and(|flag| flag == "true" || flag == "Yes");
+        let is_debit =
+            number.is_sign_negative() || amount.find("ISDEBIT").is_some_and(|flag| flag == "true" || flag == "Yes");
         if is_debit {
             debited = Some(debited.unwrap_or_default().checked_add(number.abs())?);
         }

@@ -18,6 +18,7 @@ mod lookup;
 mod news;
 mod page;
 mod period;
+mod reconciliation;
 mod recovery;
 mod registry;
 mod review;

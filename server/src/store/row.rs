@@ -8,6 +8,7 @@ mod history;
 mod lists;
 mod operation;
 mod period;
+mod reconciliation;
 mod recovery;
 mod review;
 mod rules;
@@ -19,6 +20,7 @@ pub use history::{ConflictGroupRow, ConflictRow, CountRow, DeliveryRow, EntryRow
 pub use lists::{RunItemRow, RunRow, ViewRow};
 pub use operation::OperationRow;
 pub use period::{ClosedPeriodRow, DayRow, PeriodOperationRow, period_uuid};
+pub use reconciliation::{ReconciledRow, ReconciliationRow, ReportRow};
 pub use recovery::{AccessRow, RecoveryRow};
 pub use review::ReviewRow;
 pub use rules::{ReceivedRow, RuleProposalRow, WorkflowVersionRow};

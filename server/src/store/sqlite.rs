@@ -12,6 +12,7 @@ mod page;
 mod period;
 mod queue;
 mod readers;
+mod reconciliation;
 mod recovery;
 mod registry;
 mod review;
@@ -39,7 +40,7 @@ use guard::store::{Delivery, Insertion, NewOperation, Replaced, Replacement, Sto
 use guard::summary::{Count, Recovering, Waiting};
 use guard::token::Reach;
 use guard::trail::Entry;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use tokio::sync::oneshot;
@@ -111,13 +112,7 @@ impl SqliteStore {
 
     /// A body of an operation: its payload, or the destination's response.
     fn body(&self, operation: OperationId, kind: &str) -> Result<Option<String>, StoreFault> {
-        self.read_here(|connection| {
-            let found =
-                connection.prepare_cached("SELECT content FROM body WHERE operation = ?1 AND kind = ?2").and_then(
-                    |mut statement| statement.query_row((work::key(operation), kind), |row| row.get(0)).optional(),
-                );
-            found.map_err(|error| fault::of(&error, "body", &operation))
-        })
+        self.read_here(|connection| work::body(connection, operation, kind))
     }
 
     /// Reads a few rows right here: microseconds, less than handing it to another thread would take.

@@ -211,7 +211,7 @@ impl Told {
                 self.fingerprint = fact("fingerprint").or(self.fingerprint.take());
                 self.lease = fact("lease").or(self.lease.take());
             }
-            EntryKind::Reported | EntryKind::LookedUp | EntryKind::Resolved => {
+            EntryKind::Reported | EntryKind::LookedUp | EntryKind::Resolved | EntryKind::Reconciled => {
                 self.destination_reference = fact("destination_reference").or(self.destination_reference.take());
             }
             EntryKind::MarkedSending

@@ -270,6 +270,7 @@ pub fn change(operation: &Operation, state: State, at: Timestamp) -> Replacement
         supersedes: None,
         recovery: RecoveryChange::Keep,
         review: ReviewChange::Keep,
+        reconciled: None,
         counts,
         amendment: AmendmentChange::Keep,
     }

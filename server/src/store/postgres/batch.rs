@@ -16,9 +16,10 @@ use uuid::Uuid;
 
 use super::amendment::Amending;
 use super::period::keep_days;
+use super::reconciliation::put_reconciled;
 use super::recovery::Keeping;
 use crate::store::behind::TEN_THOUSANDTHS_BOUND;
-use crate::store::row::{ConflictRow, CountRow, EntryRow, EvidenceRow, OperationRow, json_text};
+use crate::store::row::{ConflictRow, CountRow, EntryRow, EvidenceRow, OperationRow, ReconciledRow, json_text};
 
 /// A change of one operation.
 #[derive(Clone, Debug)]
@@ -279,6 +280,7 @@ impl<'a> Columns<'a> {
                         recovery: _,
                         review: _,
                         amendment: _,
+                        reconciled: _,
                     } = replacement.as_ref();
                     let conflict = conflict.as_ref().map(|(conflict, _)| conflict.fingerprint.as_bytes().as_slice());
                     columns.moved.push((operation.into(), conflict));
@@ -389,6 +391,7 @@ struct Beside<'a> {
     /// New operations with their company and day.
     days: Vec<(Uuid, String, String)>,
     amendments: Amending<'a>,
+    reconciled: Vec<ReconciledRow>,
 }
 
 impl<'a> Beside<'a> {
@@ -396,8 +399,9 @@ impl<'a> Beside<'a> {
         let (conflicts, decided, evidence, superseded) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (recoveries, reviews) = (Keeping::default(), super::review::Keeping::default());
         let days = changes.iter().filter_map(|change| day_of(change)).collect();
-        let amendments = Amending::default();
-        let mut beside = Self { conflicts, decided, evidence, superseded, recoveries, reviews, days, amendments };
+        let (amendments, reconciled) = (Amending::default(), Vec::new());
+        let mut beside =
+            Self { conflicts, decided, evidence, superseded, recoveries, reviews, days, amendments, reconciled };
         for change in changes {
             let replacement = match change {
                 Change::Insert(new) => {
@@ -421,6 +425,7 @@ impl<'a> Beside<'a> {
             beside.evidence.extend(evidence.map(|evidence| (evidence, replacement.file.as_deref())));
             let previous = replacement.supersedes.map(|previous| Uuid::from_u128(previous.as_u128()));
             beside.superseded.extend(previous.map(|previous| (previous, change.id())));
+            beside.reconciled.extend(replacement.reconciled.as_ref().map(ReconciledRow::from));
             beside.recoveries.take(change.id(), &replacement.recovery);
             beside.reviews.take(change.id(), &replacement.review);
             beside.amendments.take(&replacement.operation, &replacement.amendment);
@@ -437,6 +442,7 @@ impl<'a> Beside<'a> {
             && self.reviews.is_empty()
             && self.days.is_empty()
             && self.amendments.is_empty()
+            && self.reconciled.is_empty()
     }
 
     /// Stores what belongs to the operations that were changed.
@@ -494,7 +500,9 @@ impl<'a> Beside<'a> {
         }
         self.amendments.store(connection, stored).await?;
         self.recoveries.store(connection, stored).await?;
-        self.reviews.store(connection, stored).await
+        self.reviews.store(connection, stored).await?;
+        self.reconciled.retain(|row| stored.contains(&row.operation));
+        if self.reconciled.is_empty() { Ok(()) } else { put_reconciled(connection, self.reconciled).await }
     }
 }
 

@@ -6,8 +6,9 @@ use uuid::Uuid;
 
 use super::{
     AccessRow, AmendmentRow, ClosedPeriodRow, ConflictGroupRow, ConflictRow, CountRow, DayRow, DeliveryRow,
-    DestinationRow, EntryRow, EvidenceRow, OperationRow, PeriodOperationRow, PersonRow, ReceivedRow, RecoveryRow,
-    ReviewRow, RuleProposalRow, SealRow, TokenRow, WorkflowRow, WorkflowVersionRow,
+    DestinationRow, EntryRow, EvidenceRow, OperationRow, PeriodOperationRow, PersonRow, ReceivedRow, ReconciledRow,
+    ReconciliationRow, RecoveryRow, ReportRow, ReviewRow, RuleProposalRow, SealRow, TokenRow, WorkflowRow,
+    WorkflowVersionRow,
 };
 
 /// A row that rusqlite can read.
@@ -146,6 +147,27 @@ impl FromSqlite for AccessRow {
             probe_at: columns.take()?,
             paced_until: columns.take()?,
         })
+    }
+}
+
+impl FromSqlite for ReconciliationRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self { id: columns.id()?, content: columns.take()? })
+    }
+}
+
+impl FromSqlite for ReportRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self { run: columns.id()?, content: columns.take()? })
+    }
+}
+
+impl FromSqlite for ReconciledRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self { operation: columns.id()?, run: columns.id()?, bucket: columns.take()?, at: columns.take()? })
     }
 }
 

@@ -10,16 +10,19 @@ use guard::refusal::StoreFault;
 use guard::store::{NewOperation, Replaced, Replacement};
 use guard::summary::Count;
 use guard::trail::Entry;
-use rusqlite::{Connection, Params, params};
+use rusqlite::{Connection, OptionalExtension as _, Params, params};
 use uuid::Uuid;
 
 use super::amendment::{self, Amending};
 use super::fault;
 use super::period::keep_day;
 use super::readers::{all, one};
+use super::reconciliation::put_reconciled;
 use super::recovery::Keeping;
 use super::writer::Work;
-use crate::store::row::{AmendmentRow, ConflictRow, EntryRow, EvidenceRow, OperationRow, column_number, json_text};
+use crate::store::row::{
+    AmendmentRow, ConflictRow, EntryRow, EvidenceRow, OperationRow, ReconciledRow, column_number, json_text,
+};
 use crate::trail::ChainId;
 
 static SELECT_BY_ID: LazyLock<String> =
@@ -57,6 +60,14 @@ fn bytes(id: Option<&Uuid>) -> Option<&[u8]> {
 /// The operation with this id.
 pub(super) fn operation(connection: &Connection, id: OperationId) -> Result<Option<Operation>, StoreFault> {
     one::<OperationRow, _>(connection, "operation", &SELECT_BY_ID, [key(id)])
+}
+
+/// A body of an operation: its payload, or the destination's response.
+pub(super) fn body(connection: &Connection, operation: OperationId, kind: &str) -> Result<Option<String>, StoreFault> {
+    connection
+        .prepare_cached("SELECT content FROM body WHERE operation = ?1 AND kind = ?2")
+        .and_then(|mut statement| statement.query_row((key(operation), kind), |row| row.get(0)).optional())
+        .map_err(|error| fault::of(&error, "body", &operation))
 }
 
 /// The operation whose key has this hash.
@@ -237,6 +248,7 @@ pub(super) struct Replace {
     supersedes: Option<OperationId>,
     recovery: Keeping,
     review: super::review::Keeping,
+    reconciled: Option<ReconciledRow>,
     counts: Vec<Count>,
     amendment: Amending,
 }
@@ -254,6 +266,7 @@ impl From<Replacement> for Replace {
             supersedes,
             recovery,
             review,
+            reconciled,
             counts,
             amendment,
         } = replacement;
@@ -273,6 +286,7 @@ impl From<Replacement> for Replace {
             supersedes,
             recovery: recovery.into(),
             review: review.into(),
+            reconciled: reconciled.as_ref().map(ReconciledRow::from),
             counts,
             amendment: amendment.into(),
         }
@@ -414,6 +428,9 @@ impl Work for Replace {
         self.amendment.write(transaction)?;
         self.recovery.write(transaction, &row.id)?;
         self.review.write(transaction, &row.id)?;
+        if let Some(reconciled) = &self.reconciled {
+            put_reconciled(transaction, reconciled)?;
+        }
         Ok(Replaced::Replaced)
     }
 

@@ -1,0 +1,81 @@
+//! Rows of reconciliation: runs and their rows are kept as JSON, whose shape `guard` owns; what is searched by stands beside it.
+
+use guard::id::{OperationId, ReconciliationId};
+use guard::reconciliation::{Bucket, Reconciled, Row, Run};
+use guard::refusal::StoreFault;
+use uuid::Uuid;
+
+use super::{Place, uuid};
+
+/// A row of `reconciliation`.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs, reason = "the columns are described in the migration")]
+pub struct ReconciliationRow {
+    pub id: Uuid,
+    pub content: String,
+}
+
+impl TryFrom<ReconciliationRow> for Run {
+    type Error = StoreFault;
+
+    fn try_from(row: ReconciliationRow) -> Result<Self, StoreFault> {
+        Place::new("reconciliation", &row.id).json("content", &row.content)
+    }
+}
+
+/// A row of `reconciliation_row`.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs, reason = "the columns are described in the migration")]
+pub struct ReportRow {
+    pub run: Uuid,
+    pub content: String,
+}
+
+impl TryFrom<ReportRow> for Row {
+    type Error = StoreFault;
+
+    fn try_from(row: ReportRow) -> Result<Self, StoreFault> {
+        Place::new("reconciliation_row", &row.run).json("content", &row.content)
+    }
+}
+
+/// A row of `reconciled`.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs, reason = "the columns are described in the migration")]
+pub struct ReconciledRow {
+    pub operation: Uuid,
+    pub run: Uuid,
+    pub bucket: String,
+    pub at: i64,
+}
+
+impl ReconciledRow {
+    /// The columns, in the order of the fields.
+    pub const COLUMNS: &'static str = "operation, run, bucket, at";
+}
+
+impl From<&Reconciled> for ReconciledRow {
+    fn from(reconciled: &Reconciled) -> Self {
+        let Reconciled { operation, run, bucket, at } = reconciled;
+        Self {
+            operation: uuid(operation.as_u128()),
+            run: uuid(run.as_u128()),
+            bucket: bucket.as_str().to_owned(),
+            at: at.timestamp_millis(),
+        }
+    }
+}
+
+impl TryFrom<ReconciledRow> for Reconciled {
+    type Error = StoreFault;
+
+    fn try_from(row: ReconciledRow) -> Result<Self, StoreFault> {
+        let place = Place::new("reconciled", &row.operation);
+        Ok(Self {
+            operation: OperationId::from_u128(row.operation.as_u128()),
+            run: ReconciliationId::from_u128(row.run.as_u128()),
+            bucket: place.some("bucket", Bucket::parse(&row.bucket))?,
+            at: place.moment("at", row.at)?,
+        })
+    }
+}

@@ -1,0 +1,258 @@
+//! Reconciliation: what the destination holds, handed in as a file.
+
+use guard::token::{Reach, Scope};
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::answer::{Answer, Grant};
+use crate::desk::{Desk, Worker};
+use crate::support::{Fresh, on_both};
+
+on_both!(
+    everything_lies_in_its_bucket_and_both_sides_add_up,
+    the_same_file_again_changes_nothing,
+    a_file_that_cannot_be_read_stores_nothing,
+    what_is_said_in_one_company_is_nothing_in_another,
+    a_mapping_that_contradicts_nearly_everything_moves_nothing,
+    a_record_of_what_failed_contradicts_it,
+    one_payment_for_two_invoices_is_counted_once_in_the_export_too,
+);
+
+/// Hands a file in.
+async fn hand_in(worker: &Worker, query: &str, media_type: &str, body: &str) -> Answer {
+    let path = format!("/api/v1/reconciliations?{query}");
+    let request = worker.request(Method::POST, &path).header("content-type", media_type.to_owned());
+    Answer::raw(request.body(body.to_owned()).send().await.unwrap()).await
+}
+
+async fn table(worker: &Worker, body: &str) -> Value {
+    let answer = hand_in(worker, "workflow=handoff&company=ACME", "text/csv", body).await;
+    assert_eq!(answer.status, 201, "{answer:?}");
+    answer.json()["reconciliation"].clone()
+}
+
+async fn confirmed(worker: &Worker, document: &str, total: &str, reference: &str) -> Grant {
+    let payload = format!(r#"{{"total":"{total}","currency":"EUR"}}"#);
+    let grant = worker.begin(document, &payload).await.expect_proceed();
+    worker.confirm(&grant, reference).await.expect_state("confirmed");
+    grant
+}
+
+async fn rows(worker: &Worker, run: &Value, query: &str) -> Answer {
+    let id = run["id"].as_str().unwrap();
+    let request = worker.request(Method::GET, &format!("/api/v1/reconciliations/{id}/rows?{query}"));
+    Answer::raw(request.send().await.unwrap()).await
+}
+
+fn external_reference(grant: &Grant) -> String {
+    format!("oo-{}", grant.id.replace('-', ""))
+}
+
+fn sums(run: &Value) -> (String, String) {
+    let sum = |side: &str| -> rust_decimal::Decimal {
+        run["totals"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|total| total[side].as_str().unwrap().parse::<rust_decimal::Decimal>().unwrap())
+            .sum()
+    };
+    (sum("source").to_string(), sum("destination").to_string())
+}
+
+async fn everything_lies_in_its_bucket_and_both_sides_add_up(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    let matched = confirmed(&worker, "INV-1", "118.00", "R-1").await;
+    let mismatched = confirmed(&worker, "INV-2", "20.00", "R-2").await;
+    let missing = confirmed(&worker, "INV-3", "30.00", "R-3").await;
+    let duplicated = confirmed(&worker, "INV-4", "40.00", "R-4").await;
+    let unknown = worker.begin("INV-5", r#"{"total":"50.00","currency":"EUR"}"#).await.expect_proceed();
+    worker.lose_track(&unknown, "the connection was lost").await.expect_state("unknown");
+    let pending = worker.begin("INV-6", r#"{"total":"60.00","currency":"EUR"}"#).await.expect_proceed();
+    worker.lose_track(&pending, "the connection was lost").await.expect_state("unknown");
+    let file = format!(
+        "destination_reference,external_reference,amount,currency\r\nR-1,,118.00,EUR\r\nR-2,,20.50,EUR\r\nR-4,{four},40.00,EUR\r\n\
+         R-4b,{four},40.00,EUR\r\nR-5,{five},50.00,EUR\r\nR-9,,9.99,EUR\r\nR-1,,118.00,EUR\r\n",
+        four = external_reference(&duplicated),
+        five = external_reference(&unknown),
+    );
+    let run = table(&worker, &file).await;
+    let counts = &run["counts"];
+    let count = |name: &str| counts[name].as_u64().unwrap();
+    let found = ["matched", "missing", "duplicated", "mismatched", "unguarded", "pending"].map(count);
+    assert_eq!(found, [2, 1, 1, 1, 1, 1], "{run}");
+    assert_eq!(run["repeated_rows"], 1);
+    assert_eq!(sums(&run), ("318.00".to_owned(), "278.49".to_owned()));
+    for (grant, state, kinds) in [
+        (&matched, "confirmed", vec!["begun", "reported", "reconciled"]),
+        (&mismatched, "disputed", vec!["begun", "reported", "reconciled"]),
+        (&missing, "confirmed", vec!["begun", "reported", "reconciled"]),
+        (&duplicated, "disputed", vec!["begun", "reported", "reconciled"]),
+        (&unknown, "confirmed", vec!["begun", "reported", "reconciled", "reconciled"]),
+        (&pending, "unknown", vec!["begun", "reported"]),
+    ] {
+        assert_eq!(worker.read(&grant.id).await["state"], state, "{}", grant.id);
+        let told = worker.event_kinds(&grant.id).await;
+        // What settled an unknown operation is told with where it lies.
+        assert_eq!(told[..2], kinds[..2]);
+        assert_eq!(told.len() > 2, kinds.len() > 2, "{told:?}");
+    }
+    assert_eq!(worker.read(&unknown.id).await["destination_reference"], "R-5");
+    let doubled = rows(&worker, &run, "bucket=duplicated").await.json();
+    let references: Vec<&str> = doubled["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["record"]["destination_reference"].as_str().unwrap())
+        .collect();
+    assert_eq!(references, ["R-4", "R-4b"], "both ids are shown");
+    let differing = rows(&worker, &run, "bucket=mismatched").await.json();
+    assert_eq!(differing["rows"][0]["differences"][0]["theirs"], Value::Null);
+    assert_eq!(differing["rows"][0]["differences"][0]["destination"], "20.50 EUR");
+    let id = matched.id.parse().unwrap();
+    assert!(desk.server.guard.reconciled_at(id).await.unwrap().is_some());
+    assert_eq!(desk.server.guard.reconciled_at(missing.id.parse().unwrap()).await, Ok(None));
+    let catalogue = desk.server.guard.catalogue();
+    let proof = server::trail::verify(&*desk.fresh.database.ledger, &catalogue).await.unwrap();
+    assert_eq!(proof.operations, 6, "rows and trail agree");
+    desk.close().await;
+}
+
+async fn the_same_file_again_changes_nothing(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    let grant = confirmed(&worker, "INV-1", "118.00", "R-1").await;
+    let file = "destination_reference,amount,currency\nR-1,118.00,EUR\n";
+    let first = table(&worker, file).await;
+    let events = worker.event_kinds(&grant.id).await;
+    let again = hand_in(&worker, "workflow=handoff&company=ACME", "text/csv", file).await;
+    assert_eq!(again.status, 200);
+    assert_eq!(again.json()["reconciliation"]["id"], first["id"]);
+    assert_eq!(again.json()["reconciliation"]["is_repeated"], true);
+    // Another file that says the same is another run, and no other entry.
+    let other = table(&worker, &file.replace('\n', "\r\n")).await;
+    assert_ne!(other["id"], first["id"]);
+    assert_eq!(worker.event_kinds(&grant.id).await, events);
+    let read = worker.get(&format!("/api/v1/reconciliations/{}", first["id"].as_str().unwrap())).await.json();
+    assert_eq!(read["reconciliation"]["counts"]["matched"], 1);
+    // Other parameters are another question.
+    let span = "workflow=handoff&company=ACME&from=2020-01-01&to=2020-01-31";
+    let span = hand_in(&worker, span, "text/csv", file).await;
+    assert_eq!(span.status, 201);
+    assert_eq!(
+        span.json()["reconciliation"]["counts"]["matched"],
+        1,
+        "a record brings its operation in, whenever that was begun"
+    );
+    desk.close().await;
+}
+
+async fn a_file_that_cannot_be_read_stores_nothing(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    confirmed(&worker, "INV-1", "1000.00", "R-1").await;
+    let file = "destination_reference;amount;currency\nR-1;1.000;EUR\nR-2;1,5;EUR\n";
+    let query = "workflow=handoff&company=ACME";
+    let problem = hand_in(&worker, query, "text/csv", file).await.expect_problem(422, "invalid_file");
+    assert_eq!(problem["faults"][0]["line"], 2);
+    assert_eq!(problem["faults"][0]["column"], 2);
+    assert_eq!(problem["faults"][0]["parameter"], "decimal");
+    assert_eq!(problem["faults"].as_array().unwrap().len(), 2);
+    let declared = hand_in(&worker, &format!("{query}&decimal=comma"), "text/csv", file).await;
+    assert_eq!(
+        (declared.status, declared.json()["reconciliation"]["counts"]["matched"].clone()),
+        (201, Value::from(1))
+    );
+    hand_in(&worker, "workflow=handoff", "text/csv", file).await.expect_invalid("company");
+    hand_in(&worker, "company=ACME", "text/csv", file).await.expect_invalid("workflow");
+    hand_in(&worker, &format!("{query}&decimal=dot"), "text/csv", file).await.expect_invalid("decimal");
+    hand_in(&worker, &format!("{query}&map.colour=x"), "text/csv", file).await.expect_invalid("map.colour");
+    hand_in(&worker, &format!("{query}&delimitr=x"), "text/csv", file).await.expect_invalid("delimitr");
+    hand_in(&worker, &format!("{query}&from=2026-02-01&to=2026-01-01"), "text/csv", file).await.expect_invalid("to");
+    hand_in(&worker, query, "image/png", file).await.expect_problem(415, "unsupported_media_type");
+    hand_in(&worker, query, "text/csv", "").await.expect_problem(422, "invalid_file");
+    hand_in(&worker, "workflow=none&company=ACME", "text/csv", file).await.expect_problem(404, "unknown_workflow");
+    desk.close().await;
+}
+
+async fn what_is_said_in_one_company_is_nothing_in_another(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    let globex = worker.for_company("GLOBEX");
+    confirmed(&globex, "INV-1", "118.00", "R-1").await;
+    let file = "destination_reference,amount,currency\nR-1,118.00,EUR\n";
+    let run = table(&worker, file).await;
+    assert_eq!(
+        (run["counts"]["unguarded"].clone(), run["counts"]["matched"].clone()),
+        (Value::from(1), Value::from(0))
+    );
+    let path = format!("/api/v1/reconciliations/{}", run["id"].as_str().unwrap());
+    let limited = desk.worker_of("GLOBEX").await;
+    limited.get(&path).await.expect_problem(404, "not_found");
+    limited.get(&format!("{path}/rows")).await.expect_problem(404, "not_found");
+    hand_in(&limited, "workflow=handoff&company=ACME", "text/csv", file).await.expect_problem(403, "forbidden");
+    let reader = desk.worker_within("reader", Reach::EVERYTHING, &[Scope::OperationsRead]).await;
+    hand_in(&reader, "workflow=handoff&company=ACME", "text/csv", file).await.expect_problem(403, "forbidden");
+    reader.get(&path).await.expect_problem(403, "forbidden");
+    desk.close().await;
+}
+
+async fn a_mapping_that_contradicts_nearly_everything_moves_nothing(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    let mut file = "destination_reference,amount,net\n".to_owned();
+    let mut last = None;
+    for number in 0..12 {
+        last = Some(confirmed(&worker, &format!("INV-{number}"), "118.00", &format!("R-{number}")).await);
+        file.push_str(&format!("R-{number},118.00,100.00\n"));
+    }
+    let last = last.unwrap();
+    let wrong = "workflow=handoff&company=ACME&map.amount=net";
+    let run = hand_in(&worker, wrong, "text/csv", &file).await.json()["reconciliation"].clone();
+    assert_eq!((run["is_held_back"].clone(), run["moved"].clone()), (Value::from(true), Value::from(0)));
+    assert_eq!(run["counts"]["mismatched"], 12);
+    assert_eq!(worker.read(&last.id).await["state"], "confirmed");
+    let meant =
+        hand_in(&worker, &format!("{wrong}&open=all"), "text/csv", &file).await.json()["reconciliation"].clone();
+    assert_eq!(meant["moved"], 12);
+    assert_eq!(worker.read(&last.id).await["state"], "disputed");
+    desk.close().await;
+}
+
+async fn a_record_of_what_failed_contradicts_it(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    let grant = worker.begin("INV-1", r#"{"total":"118.00","currency":"EUR"}"#).await.expect_proceed();
+    worker.fail(&grant, "refused").await.expect_state("failed");
+    let records = format!(
+        r#"[{{"destination_reference":"R-1","external_reference":"{}","amount":118.00,"currency":"EUR"}}]"#,
+        external_reference(&grant)
+    );
+    let answer = hand_in(&worker, "workflow=handoff&company=ACME", "application/json", &records).await;
+    assert_eq!(answer.json()["reconciliation"]["counts"]["mismatched"], 1, "{answer:?}");
+    assert_eq!(worker.read(&grant.id).await["state"], "disputed");
+    worker.begin("INV-1", r#"{"total":"118.00","currency":"EUR"}"#).await.expect_unknown();
+    desk.close().await;
+}
+
+async fn one_payment_for_two_invoices_is_counted_once_in_the_export_too(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    confirmed(&worker, "INV-1", "100.00", "P-1").await;
+    confirmed(&worker, "=INV-2", "200.00", "P-1").await;
+    let run = table(&worker, "payment,destination_reference,amount,currency\n1,P-1,300.00,EUR\n").await;
+    assert_eq!(run["counts"]["matched"], 2);
+    assert_eq!(sums(&run), ("300.00".to_owned(), "300.00".to_owned()));
+    let csv = rows(&worker, &run, "format=csv").await.text;
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 3, "{csv}");
+    assert!(lines[0].starts_with("number,bucket,together,operation,"));
+    let sum = |column: usize| -> rust_decimal::Decimal {
+        lines[1..].iter().filter_map(|line| line.split(',').nth(column)?.parse::<rust_decimal::Decimal>().ok()).sum()
+    };
+    assert_eq!((sum(8).to_string(), sum(15).to_string()), ("300.00".to_owned(), "300.00".to_owned()));
+    assert!(csv.contains(",'=INV-2,"), "no text becomes a formula: {csv}");
+    rows(&worker, &run, "bucket=lost").await.expect_invalid("bucket");
+    desk.close().await;
+}
