@@ -19,6 +19,7 @@ pub(crate) mod list_periods;
 pub(crate) mod list_unknown;
 pub(crate) mod list_workflows;
 pub(crate) mod look_up_now;
+pub(crate) mod open_fields;
 pub(crate) mod propose_rules;
 pub(crate) mod propose_run;
 pub(crate) mod propose_verification;

@@ -14,7 +14,7 @@ use guard::{
     token::Token,
 };
 
-use crate::failure::Failure;
+use crate::{failure::Failure, functions::list_unknown::Asked};
 
 /// A decision on an uncertain operation, as a person writes it. Nothing of it is lost when it is refused.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -45,6 +45,12 @@ pub(crate) struct Draft {
     /// The page that the person came from.
     #[serde(default)]
     pub origin: Origin,
+    /// The queue as it was, where the person came from there.
+    #[serde(default)]
+    pub place: Asked,
+    /// The operation that comes next in it; empty: none.
+    #[serde(default)]
+    pub next: String,
 }
 
 /// What a person can decide about an uncertain operation.

@@ -58,6 +58,7 @@ describe("what others send stays text", () => {
       // Also what a person writes.
       const notApplied = page.getByRole("region", { name: "Not applied" });
       await notApplied.getByLabel("Reason").fill(MARKUP);
+      await notApplied.getByLabel("Link to evidence").fill("https://tickets.example/4711");
       await notApplied.getByRole("button", { name: "Mark as not applied" }).click();
       await page.getByText(`Proven not applied: ${MARKUP}`).waitFor();
       await page.visit("/");

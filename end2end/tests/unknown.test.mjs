@@ -109,6 +109,7 @@ describe("settling what is uncertain", () => {
       assert.match(await notApplied.getByRole("alert").innerText(), /reason/i);
 
       await notApplied.getByLabel("Reason").fill("Searched the ledger by document: none");
+      await notApplied.getByLabel("Link to evidence").fill("https://tickets.example/4712");
       await notApplied.getByRole("button", { name: "Mark as not applied" }).click();
       const effect = page.getByRole("status").filter({ hasText: sentence(asked.document) });
       await effect.getByText("Failed", { exact: true }).waitFor();

@@ -41,6 +41,8 @@ pub mod store;
 pub mod summary;
 pub mod token;
 pub mod trail;
+pub mod triage;
+pub mod veil;
 pub mod view;
 pub mod what_if;
 pub mod workflow;

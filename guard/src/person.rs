@@ -92,6 +92,14 @@ impl Role {
         }
     }
 
+    /// Whether the role may open what a workflow marks as sensitive.
+    pub const fn may_open_sensitive(self) -> bool {
+        match self {
+            Self::Operator | Self::Finance | Self::Admin => true,
+            Self::Viewer => false,
+        }
+    }
+
     /// Whether the role manages people and tokens.
     pub const fn may_administer(self) -> bool {
         match self {

@@ -164,7 +164,8 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::ClaimReleased
         | EntryKind::Extended
         | EntryKind::RunApplied
-        | EntryKind::ConflictDecided => false,
+        | EntryKind::ConflictDecided
+        | EntryKind::FieldsOpened => false,
         EntryKind::LookedUp => {
             let fact = |name: &str| entry.detail.member(name).and_then(Json::as_str).unwrap_or_default();
             let shows_nothing = matches!(fact("finding"), "absent" | "inconclusive");

@@ -35,7 +35,7 @@ pub use period::Signing;
 pub use reconciliation::{ReconcileRequest, Reconciliation, Records};
 pub use recovery::{Outlook, Proof, Sought};
 pub use report::Report;
-pub use review::{NewEvidence, Settled, Standing};
+pub use review::{NewEvidence, Settled, Standing, TriagePage};
 pub use what_if::ReadRecord;
 
 use crate::actor::Actor;

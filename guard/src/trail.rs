@@ -41,6 +41,8 @@ pub enum EntryKind {
     ClaimReleased,
     /// A person added evidence.
     EvidenceAdded,
+    /// A person opened what the workflow marks as sensitive.
+    FieldsOpened,
     /// A person decided to wait.
     KeptWaiting,
     /// A person decided an uncertain outcome, and a second one has to confirm it.
@@ -109,7 +111,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 45] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -122,6 +124,7 @@ impl EntryKind {
         Self::Claimed,
         Self::ClaimReleased,
         Self::EvidenceAdded,
+        Self::FieldsOpened,
         Self::KeptWaiting,
         Self::ResolutionProposed,
         Self::ResolutionRejected,
@@ -171,6 +174,7 @@ impl EntryKind {
             Self::Claimed => "claimed",
             Self::ClaimReleased => "claim_released",
             Self::EvidenceAdded => "evidence_added",
+            Self::FieldsOpened => "fields_opened",
             Self::KeptWaiting => "kept_waiting",
             Self::ResolutionProposed => "resolution_proposed",
             Self::ResolutionRejected => "resolution_rejected",

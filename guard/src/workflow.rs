@@ -67,6 +67,9 @@ pub struct Workflow {
     /// The places left out of the fingerprint.
     #[serde(default)]
     pub volatile: Vec<Pointer>,
+    /// The places that people see only after they opened them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sensitive: Vec<Pointer>,
     /// Where the amount stands in a payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amount: Option<Pointer>,
@@ -395,6 +398,7 @@ impl Workflow {
             max_lease_seconds: MAX_LEASE_SECONDS_DEFAULT,
             two_step: false,
             volatile: Vec::new(),
+            sensitive: Vec::new(),
             amount: None,
             currency: None,
             period: None,
@@ -438,6 +442,12 @@ impl Workflow {
         }
         if self.volatile.iter().any(|pointer| pointer.tokens().is_empty()) {
             return fault("volatile", "names the whole payload (\"\"); nothing would be left to compare");
+        }
+        if self.sensitive.len() > crate::veil::SENSITIVE_FIELDS_MAX {
+            return fault("sensitive", "lists over 100 places");
+        }
+        if self.sensitive.iter().any(|pointer| pointer.tokens().is_empty()) {
+            return fault("sensitive", "names the whole payload (\"\"); nothing would be left to show");
         }
         let volatile_covers = |place: &Pointer| self.volatile.iter().any(|pointer| pointer.covers(place));
         if self.amount.as_ref().is_some_and(volatile_covers) {

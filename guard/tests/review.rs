@@ -18,7 +18,10 @@ use guard::refusal::Refusal;
 use guard::review::{CLAIM_MINUTES, CLAIM_RENEWED_BELOW_MINUTES, KEEP_WAITING_DAYS_MAX, Look, Ruling};
 use guard::service::NewEvidence;
 use guard::state::StateName;
+use guard::store::Store as _;
 use guard::token::Reach;
+use guard::triage::{Sort, TriageFilter};
+use guard::veil::OPENED_MINUTES;
 use guard::workflow::{ReviewRules, Workflow};
 use world::{Operator, World, assert_chain, handoff, ledger, not_applied, ruling, start};
 
@@ -376,4 +379,74 @@ async fn two_people_at_once_decide_once() {
     let lost = left.err().or(right.err()).unwrap();
     let winner = world.entries(id).pop().unwrap();
     assert!(matches!(lost, Refusal::Stale { by, at, .. } if by == winner.actor && at == winner.at));
+}
+
+#[tokio::test]
+async fn masked_fields_are_opened_in_the_open() {
+    let world = World::with(vec![Workflow { sensitive: vec!["/iban".parse().unwrap()], ..handoff() }]).await;
+    let (ada, vic) = (somebody(&world, "ada", Role::Operator), somebody(&world, "vic", Role::Viewer));
+    let id = uncertain(&world, "order-1").await;
+    let is_open =
+        async |who: &Operator| world.guard.veil(&who.person, &world.operation(id).await).await.unwrap().is_lifted();
+    assert!(!is_open(&ada).await && !is_open(&vic).await, "masked until somebody opens it");
+    let refusal = world.guard.open_fields(&vic.person, id).await.unwrap_err();
+    insta::assert_snapshot!(refusal, @"not allowed: opening masked fields needs the role operator, finance or admin");
+    let seen = world.operation(id).await.version;
+    world.guard.open_fields(&ada.person, id).await.unwrap();
+    world.guard.open_fields(&ada.person, id).await.unwrap();
+    assert_eq!(world.told(id), ["begun", "expired", "fields_opened"]);
+    let entry = world.entries(id).pop().unwrap();
+    assert_eq!(entry.detail.member("fields").map(ToString::to_string), Some(r#"["/iban"]"#.to_owned()));
+    assert!(is_open(&ada).await);
+    assert!(!is_open(&somebody(&world, "ben", Role::Admin)).await, "each for themselves");
+    assert_eq!(world.guard.moved_since(&world.operation(id).await, seen).await, Ok(None));
+    world.clock.advance(60 * OPENED_MINUTES);
+    assert!(!is_open(&ada).await);
+}
+
+#[tokio::test]
+async fn who_waits_is_told_when_the_destination_is_looked_at_next() {
+    let world = asked_world().await;
+    let billing = world.worker("billing").await;
+    let permit = billing.owns("order-1").await;
+    billing.is_unsure(&permit, "timed out").await.unwrap();
+    world.guard.looked_up(permit.id, world.guard.now(), &looked(Finding::Absent)).await.unwrap();
+    let decision = billing.asks("order-1").decision().await;
+    let next = world.guard.next_look(&decision).await.unwrap();
+    assert_eq!(Some(next), world.memory.recovery(permit.id).await.unwrap().map(|recovery| recovery.due_at));
+    let settled = billing.owns("order-2").await;
+    billing.confirms(&settled, "task-1").await.unwrap();
+    assert_eq!(world.guard.next_look(&billing.asks("order-2").decision().await).await, None);
+}
+
+#[tokio::test]
+async fn the_queue_is_read_within_reach_and_page_by_page() {
+    let world = World::new().await;
+    let ada = somebody(&world, "ada", Role::Operator);
+    for (document, amount) in [("small", "10.00"), ("large", "900.00"), ("middle", "50.00")] {
+        let worker = world.worker(document).await;
+        let payload = format!(r#"{{"amount":"{amount}","currency":"INR"}}"#);
+        let permit = worker.asks(document).with(&payload).permit().await;
+        worker.is_unsure(&permit, "timed out").await.unwrap();
+        world.clock.advance(60);
+    }
+    let read = async |person: &Person, sort: Sort| {
+        let mut read = Vec::new();
+        let mut spot = None;
+        loop {
+            let page = world.guard.triage(person, &TriageFilter::default(), sort, spot.as_ref(), 2).await.unwrap();
+            read.extend(page.rows.iter().map(|row| row.key.document.as_str().to_owned()));
+            spot = page.next;
+            if spot.is_none() {
+                return read;
+            }
+        }
+    };
+    assert_eq!(read(&ada.person, Sort::AtRisk).await, ["large", "middle", "small"]);
+    assert_eq!(read(&ada.person, Sort::Longest).await, ["small", "large", "middle"]);
+    assert_eq!(read(&ada.person, Sort::Latest).await, ["middle", "large", "small"]);
+    let elsewhere = Person { reach: Reach::over(["globex".to_owned()], []), ..ada.person.clone() };
+    assert!(read(&elsewhere, Sort::AtRisk).await.is_empty());
+    let refusal = world.guard.triage(&ada.person, &TriageFilter::default(), Sort::AtRisk, None, 0).await.unwrap_err();
+    insta::assert_snapshot!(refusal, @"limit: is 0; 1 to 500 are possible");
 }

@@ -25,7 +25,7 @@ use guard::service::{Exported, Guard};
 use tokio::sync::mpsc;
 
 use self::conflicts::Conflicts;
-use self::operations::Operations;
+use self::operations::{Operations, Uncertain};
 use self::text::Format;
 use crate::problem::{Code, Problem};
 
@@ -95,7 +95,7 @@ fn listed(visit: &Visit, person: &Person, name: &str, query: &str) -> Result<Box
     match name {
         "operations" => Ok(Box::new(Operations::of_table(visit, person, query)?)),
         "conflicts" => Ok(Box::new(Conflicts::of(visit, person, query)?)),
-        "unknown" => Ok(Box::new(Operations::of_queue(visit, person))),
+        "unknown" => Ok(Box::new(Uncertain::of_queue(visit, person, query)?)),
         _ => Err(Problem::not_found("list")),
     }
 }

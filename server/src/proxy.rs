@@ -247,7 +247,7 @@ impl Proxied {
             | Decision::ApprovalMissing { .. }
             | Decision::PreviousRevision { .. }
             | Decision::Rejected { .. }
-            | Decision::Conflict { .. } => self.decided(&decision),
+            | Decision::Conflict { .. } => self.decided(&decision).await,
         }
         .unwrap_or_else(|problem| {
             // Permission was given, and what came of it is what the caller has to act on; header and body say the same.
@@ -263,8 +263,9 @@ impl Proxied {
     }
 
     /// The decision itself, as begin answers it.
-    fn decided(&self, decision: &Decision) -> Result<Response, Problem> {
-        let answer = answer(decision, self.server.guard.now(), &self.server.settings.public_url)?;
+    async fn decided(&self, decision: &Decision) -> Result<Response, Problem> {
+        let next_look = self.server.guard.next_look(decision).await;
+        let answer = answer(decision, self.server.guard.now(), next_look, &self.server.settings.public_url)?;
         Ok((answer.status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], answer.body).into_response())
     }
 
@@ -278,7 +279,7 @@ impl Proxied {
         {
             return Ok(reply.into_response());
         }
-        self.decided(decision)
+        self.decided(decision).await
     }
 
     /// Sends, records, answers.

@@ -6,7 +6,7 @@ use leptos::{form::ActionForm, prelude::*};
 use super::{banner::Refused, plain::Plain};
 use crate::{
     failure::Failure,
-    functions::claim::Claim,
+    functions::{claim::Claim, list_unknown::Asked},
     notice::Origin,
     wording::{self, review},
 };
@@ -19,6 +19,8 @@ pub(crate) fn ClaimBar(
     person: Person,
     now: Timestamp,
     origin: Origin,
+    /// The queue as it is, where it stands there.
+    place: Asked,
     /// Why the claim before was refused.
     #[prop(into)]
     refused: Option<Failure>,
@@ -45,6 +47,7 @@ pub(crate) fn ClaimBar(
                 <input type="hidden" name="operation" value=operation.to_string() />
                 <input type="hidden" name="give_back" value=is_mine.to_string() />
                 <input type="hidden" name="origin" value=origin.as_str() />
+                <PlaceFields place prefix="place" />
                 <p class="claim-line">
                     <span class="claim-who">
                         <Plain text=review::claim(held.as_ref(), &person.email, now) />
@@ -58,4 +61,13 @@ pub(crate) fn ClaimBar(
         </div>
     }
     .into_any()
+}
+
+/// The queue as it is, in a form: so that whoever comes back finds it as it was.
+#[component]
+pub(crate) fn PlaceFields(place: Asked, prefix: &'static str) -> impl IntoView {
+    let fields = place.pairs().into_iter().map(|(name, value)| {
+        view! { <input type="hidden" name=format!("{prefix}[{name}]") value=value.to_owned() /> }
+    });
+    fields.collect::<Vec<_>>()
 }

@@ -8,11 +8,17 @@ use guard::{
 use leptos::{form::ActionForm, html::Section, prelude::*};
 
 use super::{
-    banner::Refused, claim::ClaimBar, copy::Copyable, frame::Stirred, heading::bring_soon, money::Amount, plain::Plain,
+    banner::Refused,
+    claim::{ClaimBar, PlaceFields},
+    copy::Copyable,
+    frame::Stirred,
+    heading::bring_soon,
+    money::Amount,
+    plain::Plain,
 };
 use crate::{
     failure::Failure,
-    functions::{claim::Claim, resolve::Resolve},
+    functions::{claim::Claim, list_unknown::Asked, resolve::Resolve},
     notice::{Draft, Origin, Verdict},
     wording::{self, review},
 };
@@ -28,6 +34,12 @@ pub(crate) fn DecisionPanel(
     /// When that was true.
     now: Timestamp,
     origin: Origin,
+    /// The queue as it is, where it stands there.
+    #[prop(optional)]
+    place: Asked,
+    /// The operation that comes next in it; empty: none.
+    #[prop(optional)]
+    next: String,
     /// Until when it cannot be marked as not applied.
     #[prop(into)]
     not_before: Option<Timestamp>,
@@ -61,7 +73,7 @@ pub(crate) fn DecisionPanel(
         let why_not = why_not.clone().or(cannot_yet);
         let is_own = proposal.as_ref().is_some_and(|proposal| proposal.by == person.email);
         let words = Words::of(verdict, has_lookup, is_own);
-        view! { <DecisionForm operation=operation.clone() verdict words now origin refused=mine(verdict) why_not has_lookup act /> }
+        view! { <DecisionForm operation=operation.clone() verdict words now origin place=place.clone() next=next.clone() refused=mine(verdict) why_not has_lookup act /> }
     };
     let verdicts: &[Verdict] = if proposal.is_some() {
         &[Verdict::ConfirmProposal, Verdict::RejectProposal]
@@ -92,7 +104,7 @@ pub(crate) fn DecisionPanel(
                 "Decide: "
                 <Plain text=operation.sentence.clone() />
             </h2>
-            <ClaimBar operation=id held person=person.clone() now origin refused=unclaimed act=claim />
+            <ClaimBar operation=id held person=person.clone() now origin place=place.clone() refused=unclaimed act=claim />
             {deferral.map(|deferral| view! { <p class="deferral"><Plain text=review::deferral(&deferral, now) /></p> })}
             {second.map(|second| view! { <p class="second-person"><Plain text=second /></p> })}
             <Sought operation=operation.clone() origin />
@@ -201,6 +213,8 @@ fn DecisionForm(
     words: Words,
     now: Timestamp,
     origin: Origin,
+    place: Asked,
+    next: String,
     #[prop(into)] refused: Option<(Draft, Failure)>,
     #[prop(into)] why_not: Option<String>,
     has_lookup: bool,
@@ -261,6 +275,8 @@ fn DecisionForm(
                     <input type="hidden" name="draft[fingerprint]" value=operation.fingerprint.to_string() />
                     <input type="hidden" name="draft[verdict]" value=name />
                     <input type="hidden" name="draft[origin]" value=origin.as_str() />
+                    <input type="hidden" name="draft[next]" value=next />
+                    <PlaceFields place prefix="draft[place]" />
                     {(verdict == Verdict::Confirmed)
                         .then(|| {
                             view! {

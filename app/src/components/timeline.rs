@@ -131,6 +131,10 @@ fn of_entry(entry: &Entry) -> Happening {
                 file.map(|_| format!(" (file {}, SHA-256 {})", part("name"), part("sha256"))).unwrap_or_default();
             (format!("Added evidence{because}{file}"), "quiet")
         }
+        EntryKind::FieldsOpened => {
+            let places = list(entry.detail.member("fields"), plain).join(", ");
+            (format!("Opened masked fields: {places}"), "quiet")
+        }
         EntryKind::KeptWaiting => {
             let until = fact("until").unwrap_or_default();
             (format!("Keeps it waiting until {until}{because}"), "doubt")

@@ -3,6 +3,7 @@
 use guard::id::OperationId;
 use leptos::prelude::*;
 
+use super::list_unknown::Asked;
 use crate::{encoding::Json, failure::Failure, notice::Origin};
 
 /// Under this name what became of a claim is kept for the page after it.
@@ -11,7 +12,12 @@ pub(crate) const NOTICE: &str = "claim";
 
 /// Claims it for a while, taking it over from whoever is on it; or gives the claim back.
 #[server(prefix = "/fn", endpoint = "claim", output = Json)]
-pub(crate) async fn claim(operation: OperationId, give_back: bool, origin: Origin) -> Result<(), Failure> {
+pub(crate) async fn claim(
+    operation: OperationId,
+    give_back: bool,
+    origin: Origin,
+    #[server(default)] place: Asked,
+) -> Result<(), Failure> {
     use crate::notice::ClaimNotice;
 
     let visit = crate::context::Visit::current()?;
@@ -23,7 +29,7 @@ pub(crate) async fn claim(operation: OperationId, give_back: bool, origin: Origi
         };
         let page = match origin {
             Origin::Operation => format!("/operations/{operation}#decide"),
-            Origin::Queue => format!("/unknown?decide={operation}#decide"),
+            Origin::Queue => place.address(&operation.to_string()),
         };
         (NOTICE, notice, page)
     })

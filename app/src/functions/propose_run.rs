@@ -33,17 +33,15 @@ async fn propose(
     action: RunAction,
     query: &str,
 ) -> Result<RunId, Failure> {
-    use guard::{queue::Filter, state::StateName};
-
-    let filter = match page {
-        ListPage::Operations => super::list_operations::asked_for(query)?.0,
+    let (guard, person) = (&visit.guard, visit.person()?);
+    let run = match page {
+        ListPage::Operations => {
+            guard.propose_run(person, action, page, query, &super::list_operations::asked_for(query)?.0).await?
+        }
         ListPage::Unknown => {
-            let states = match action {
-                RunAction::LookUp | RunAction::Verify => vec![StateName::Unknown],
-                RunAction::Claim => vec![StateName::Unknown, StateName::Disputed],
-            };
-            Filter { states, ..Filter::default() }
+            let (filter, ..) = super::list_unknown::asked_for(query)?;
+            guard.propose_run_over_queue(person, action, query, &filter).await?
         }
     };
-    Ok(visit.guard.propose_run(visit.person()?, action, page, query, &filter).await?.id)
+    Ok(run.id)
 }

@@ -4,6 +4,7 @@ use guard::{
     clock::Timestamp,
     person::Person,
     service::{History, Outlook, Standing},
+    veil::Veil,
 };
 use leptos::prelude::*;
 
@@ -36,6 +37,21 @@ pub(crate) struct Report {
     pub kept: Option<EvidenceNotice>,
     /// What became of a claim before.
     pub claimed: Option<ClaimNotice>,
+    /// What is masked.
+    pub veil: Veil,
+}
+
+/// Masks what the person does not see.
+#[cfg(feature = "ssr")]
+fn draw(veil: &Veil, history: &mut History) {
+    history.payload = history.payload.as_deref().map(|payload| veil.text(payload));
+    for entry in &mut history.entries {
+        entry.detail = veil.facts(&entry.detail);
+    }
+    for change in history.conflicts.iter_mut().flat_map(|conflict| &mut conflict.changes) {
+        change.approved = change.approved.as_ref().map(|value| veil.value(&change.path, value));
+        change.received = change.received.as_ref().map(|value| veil.other(&change.path, value));
+    }
 }
 
 /// Reads the operation with this id.
@@ -44,8 +60,10 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
     let visit = crate::context::Visit::current()?;
     let person = visit.person()?;
     let id = id.parse().map_err(|_| guard::refusal::Refusal::not_found("operation"))?;
-    let history = visit.guard.history(&person.reach, id).await?;
+    let mut history = visit.guard.history(&person.reach, id).await?;
     let operation = visit.guard.operation(&person.reach, id).await?;
+    let veil = visit.guard.veil(person, &operation).await?;
+    draw(&veil, &mut history);
     let outlook = visit.guard.outlook(&operation).await?;
     let standing = visit.guard.standings(std::slice::from_ref(&operation)).await?.pop().unwrap_or_default();
     let message = visit.guard.message_versions(&person.reach, id).await?;
@@ -64,5 +82,6 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
         haste,
         kept,
         claimed,
+        veil,
     })
 }

@@ -25,13 +25,14 @@ pub(crate) async fn resolve(draft: Draft) -> Result<Decided, Failure> {
             DecisionNotice::Done(Box::new(decided.clone())),
             match draft.origin {
                 Origin::Operation => format!("/operations/{}", draft.operation),
-                Origin::Queue => "/unknown".to_owned(),
+                // The next one opens.
+                Origin::Queue => draft.place.address(&draft.next),
             },
         ),
         Err(failure) => {
             let page = match draft.origin {
                 Origin::Operation => format!("/operations/{}#decide", draft.operation),
-                Origin::Queue => format!("/unknown?decide={}#decide", draft.operation),
+                Origin::Queue => draft.place.address(&draft.operation.to_string()),
             };
             (NOTICE, DecisionNotice::Refused(Box::new(draft), failure.clone()), page)
         }

@@ -2,14 +2,16 @@
 
 use guard::{
     clock::Timestamp,
+    id::OperationId,
     json::Json,
     person::Person,
     queue::Page,
     service::History,
     state::{State, StateName},
+    veil::Veil,
     view::OperationView,
 };
-use leptos::prelude::*;
+use leptos::{form::ActionForm, prelude::*};
 use leptos_router::hooks::use_params_map;
 
 use crate::{
@@ -36,6 +38,7 @@ use crate::{
     functions::{
         claim::Claim,
         look_up_now::LookUpNow,
+        open_fields::OpenFields,
         read_operation::{Report, read_operation},
         resolve::Resolve,
     },
@@ -55,7 +58,8 @@ pub(crate) fn OperationPage() -> impl IntoView {
     });
     let look = ServerAction::<LookUpNow>::new();
     let claim = ServerAction::<Claim>::new();
-    let acted = move || (look.version().get(), claim.version().get());
+    let open = ServerAction::<OpenFields>::new();
+    let acted = move || (look.version().get(), claim.version().get(), open.version().get());
     let report = Resource::new(move || (id.get(), done.get(), acted()), |(id, ..)| read_operation(id));
     let seen = RwSignal::new(None);
     look_again(move || {
@@ -84,7 +88,7 @@ pub(crate) fn OperationPage() -> impl IntoView {
     let page = move || {
         Suspend::new(async move {
             match report.await {
-                Ok(report) => view! { <Shown report seen show act look claim /> }.into_any(),
+                Ok(report) => view! { <Shown report seen show act look claim open /> }.into_any(),
                 Err(failure) => view! { <Fault failure /> }.into_any(),
             }
         })
@@ -108,8 +112,9 @@ fn Shown(
     act: ServerAction<Resolve>,
     look: ServerAction<LookUpNow>,
     claim: ServerAction<Claim>,
+    open: ServerAction<OpenFields>,
 ) -> impl IntoView {
-    let Report { as_of, person, history, outlook, message, standing, notice, haste, kept, claimed } = report;
+    let Report { as_of, person, history, outlook, message, standing, notice, haste, kept, claimed, veil } = report;
     let unclaimed = match claimed {
         Some(ClaimNotice::Refused(_, failure)) => Some(failure),
         Some(ClaimNotice::Done) | None => None,
@@ -210,8 +215,9 @@ fn Shown(
                             </section>
                         }
                     })}
-                <section class="panel" aria-labelledby="payload-title">
+                <section class="panel" id="payload" aria-labelledby="payload-title">
                     <h2 id="payload-title">{stands}</h2>
+                    <Masked operation=operation.id veil person=person.clone() act=open />
                     <Content payload />
                 </section>
                 <section class="panel" aria-labelledby="timeline-title">
@@ -291,6 +297,29 @@ fn Facts(operation: OperationView) -> impl IntoView {
                     })}
             </dl>
         </section>
+    }
+    .into_any()
+}
+
+/// What is masked, and the button that opens it.
+#[component]
+fn Masked(operation: OperationId, veil: Veil, person: Person, act: ServerAction<OpenFields>) -> impl IntoView {
+    if veil.is_lifted() {
+        return ().into_any();
+    }
+    let why_not = wording::review::why_not_open(person.role);
+    let is_barred = why_not.is_some();
+    view! {
+        <ActionForm action=act>
+            <input type="hidden" name="operation" value=operation.to_string() />
+            <p class="actions">
+                <span class="note">"Masked as sensitive: "<Plain text=veil.places().join(", ") /></span>
+                <button type="submit" class="is-quiet is-small" disabled=is_barred aria-describedby=is_barred.then_some("open-why-not")>
+                    "Open (the trail tells so)"
+                </button>
+                {why_not.map(|why| view! { <span class="why-not" id="open-why-not"><Plain text=why /></span> })}
+            </p>
+        </ActionForm>
     }
     .into_any()
 }

@@ -1,7 +1,8 @@
-//! `/unknown`: the queue of what is uncertain, the longest first.
+//! `/unknown`: the queue of what is uncertain, by money at risk times age.
 
 use guard::{
     clock::Timestamp,
+    id::OperationId,
     lists::ListPage,
     person::Person,
     queue::Page,
@@ -9,7 +10,10 @@ use guard::{
     view::OperationView,
 };
 use leptos::prelude::*;
-use leptos_router::hooks::use_query_map;
+use leptos_router::{
+    NavigateOptions,
+    hooks::{use_navigate, use_query_map},
+};
 
 use crate::{
     components::{
@@ -31,7 +35,7 @@ use crate::{
     failure::Failure,
     functions::{
         claim::Claim,
-        list_unknown::{Queue, list_unknown},
+        list_unknown::{Asked, Queue, list_unknown},
         resolve::Resolve,
     },
     notice::{ClaimNotice, DecisionNotice, Draft, Origin},
@@ -41,11 +45,11 @@ use crate::{
     },
 };
 
-/// The queue. `?decide=` names the operation whose forms are open.
+/// The queue. Its address is its whole state; `?decide=` names the operation whose forms are open.
 #[component]
 pub(crate) fn UnknownPage() -> impl IntoView {
     let query = use_query_map();
-    let cursor = Memo::new(move |_| query.with(|query| query.get("cursor").unwrap_or_default()));
+    let asked = Memo::new(move |_| query.with(Asked::of));
     let chosen = Memo::new(move |_| query.with(|query| query.get("decide").unwrap_or_default()));
     let act = ServerAction::<Resolve>::new();
     let done = Memo::new(move |done: Option<&u32>| {
@@ -54,14 +58,16 @@ pub(crate) fn UnknownPage() -> impl IntoView {
     });
     let claim = ServerAction::<Claim>::new();
     let acted = move || (done.get(), claim.version().get());
-    let queue = Resource::new(move || (cursor.get(), acted()), |(cursor, _)| list_unknown(cursor));
+    // What an address opens is on the page already, unless somebody comes here by it.
+    let queue =
+        Resource::new(move || (asked.get(), acted()), move |(asked, _)| list_unknown(asked, chosen.get_untracked()));
     let seen = RwSignal::new(None);
     look_again(move || {
-        let asked = cursor.get_untracked();
+        let then = asked.get_untracked();
         leptos::task::spawn_local(async move {
-            let Ok(later) = list_unknown(asked.clone()).await else { return };
+            let Ok(later) = list_unknown(then.clone(), String::new()).await else { return };
             // Another page may have been asked for meanwhile, or left.
-            if cursor.try_get_untracked() != Some(asked) {
+            if asked.try_get_untracked() != Some(then) {
                 return;
             }
             let is_deciding = chosen.with_untracked(|chosen| !chosen.is_empty());
@@ -79,11 +85,28 @@ pub(crate) fn UnknownPage() -> impl IntoView {
             }
         });
     });
+    // After a decision the next item opens.
+    let navigate = use_navigate();
+    Effect::new(move |before: Option<u32>| {
+        let now = done.get();
+        if before.is_some_and(|before| before != now)
+            && let Some(Ok(decided)) = act.value().get_untracked()
+        {
+            let id = decided.settled.operation.id;
+            let next = queue.with_untracked(|queue| match queue {
+                Some(Ok(queue)) => neighbours(&queue.page.rows, id).1,
+                Some(Err(_)) | None => None,
+            });
+            let next = next.map(|next| next.to_string()).unwrap_or_default();
+            navigate(&asked.get_untracked().address(&next), NavigateOptions { scroll: false, ..Default::default() });
+        }
+        now
+    });
     let show = Callback::new(move |()| queue.refetch());
     let page = move || {
         Suspend::new(async move {
             match queue.await {
-                Ok(queue) => view! { <Shown queue chosen seen show act claim /> }.into_any(),
+                Ok(queue) => view! { <Shown queue asked chosen seen show act claim /> }.into_any(),
                 Err(failure) => view! { <Fault failure /> }.into_any(),
             }
         })
@@ -99,16 +122,25 @@ pub(crate) fn UnknownPage() -> impl IntoView {
     .into_any()
 }
 
+/// The operations before and behind one on a page.
+fn neighbours(rows: &[OperationView], id: OperationId) -> (Option<OperationId>, Option<OperationId>) {
+    let Some(place) = rows.iter().position(|row| row.id == id) else { return (None, None) };
+    let before = place.checked_sub(1).and_then(|before| rows.get(before));
+    (before.map(|row| row.id), rows.get(place + 1).map(|row| row.id))
+}
+
 #[component]
 fn Shown(
     queue: Queue,
+    asked: Memo<Asked>,
     chosen: Memo<String>,
     seen: RwSignal<Option<(Timestamp, Page<OperationView>)>>,
     show: Callback<()>,
     act: ServerAction<Resolve>,
     claim: ServerAction<Claim>,
 ) -> impl IntoView {
-    let Queue { as_of, person, waiting, recovering, page, outlooks, standings, notice, claimed } = queue;
+    let Queue { as_of, person, waiting, recovering, workflows, page, outlooks, standings, notice, claimed } = queue;
+    let place = asked.get_untracked();
     let unclaimed = match claimed {
         Some(ClaimNotice::Refused(id, failure)) => Some((id, failure)),
         Some(ClaimNotice::Done) | None => None,
@@ -129,22 +161,43 @@ fn Shown(
         </div>
     };
     if page.rows.is_empty() {
+        let words = if place == Asked::default() && waiting.uncertain == 0 {
+            "Nothing is uncertain. An operation comes here when its worker cannot say whether it was written, when its lease ends while it may have been, or when two truths contradict each other."
+        } else {
+            "Nothing here. Other parts of the queue may hold something: see All."
+        };
         return view! {
             {head}
-            <p class="empty">
-                "Nothing is uncertain. An operation comes here when its worker cannot say whether it was written, when its lease ends while it may have been, or when two truths contradict each other."
-            </p>
+            <Filters place workflows />
+            <p class="empty">{words}</p>
         }
         .into_any();
     }
     let why_not = wording::why_not_resolve(person.role);
-    let next = page.next.as_ref().map(|cursor| format!("/unknown?cursor={}", cursor.as_str()));
+    let query = place.query();
+    let next =
+        page.next.as_ref().map(|cursor| Asked { cursor: cursor.as_str().to_owned(), ..place.clone() }.address(""));
+    let ids: Vec<OperationId> = page.rows.iter().map(|row| row.id).collect();
+    let is_first = place.cursor.is_empty();
+    let order = match place.sort.as_str() {
+        "longest" => "Uncertain operations, the longest first",
+        "latest" => "Uncertain operations, the latest first",
+        _ => "Uncertain operations, by money at risk times age",
+    };
+    let sorts = |by: &str| if place.sort == by { "descending" } else { "none" };
+    let (by_age, by_risk) = (sorts("longest"), sorts(""));
     // What the address had open when the page came is where the browser has scrolled to by itself.
     let came_open = StoredValue::new(chosen.get_untracked());
-    let rows = page.rows.into_iter().zip(outlooks).zip(standings).map(|((operation, outlook), standing)| {
+    let rows = page.rows.into_iter().zip(outlooks).zip(standings).enumerate();
+    let rows = rows.map(|(at, ((operation, outlook), standing))| {
+        let beside = Beside {
+            place: place.clone(),
+            before: at.checked_sub(1).and_then(|before| ids.get(before)).copied(),
+            next: ids.get(at + 1).copied(),
+        };
         let unclaimed = unclaimed.clone().filter(|(id, _)| *id == operation.id).map(|(_, failure)| failure);
         let person = person.clone();
-        view! { <Row operation outlook standing as_of person chosen came_open refused=refused.clone() unclaimed act claim /> }
+        view! { <Row operation outlook standing beside as_of person chosen came_open refused=refused.clone() unclaimed act claim /> }
     });
     view! {
         {head}
@@ -158,15 +211,16 @@ fn Shown(
             {(!waiting.at_risk.is_empty()).then(|| view! { <p class="queue-risk">"At risk: "</p> })}
             <Amounts money=waiting.at_risk />
         </div>
+        <Filters place=place.clone() workflows />
         <div class="scroll" tabindex="0" role="region" aria-label="Uncertain operations">
             <table class="cards queue">
-                <caption class="hidden">"Uncertain operations, the longest first"</caption>
+                <caption class="hidden">{order}</caption>
                 <thead>
                     <tr>
                         <th scope="col">"State"</th>
                         <th scope="col">"Operation, and why it is uncertain"</th>
-                        <th scope="col" aria-sort="descending">"Uncertain for"</th>
-                        <th scope="col" class="number">"Money"</th>
+                        <th scope="col" aria-sort=by_age>"Uncertain for"</th>
+                        <th scope="col" class="number" aria-sort=by_risk>"Money"</th>
                         <th scope="col">"Worker"</th>
                         <th scope="col">"On it"</th>
                         <th scope="col">
@@ -178,10 +232,15 @@ fn Shown(
             </table>
         </div>
         <nav class="pages" aria-label="Pages">
+            {(!is_first)
+                .then(|| {
+                    let first = Asked { cursor: String::new(), ..asked.get_untracked() }.address("");
+                    view! { <a class="button is-quiet" href=first>"First"</a> }
+                })}
             {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>"Next"</a> })}
         </nav>
-        <ActOnAll page=ListPage::Unknown query="" why_not />
-        <Files list="unknown" query="" />
+        <ActOnAll page=ListPage::Unknown query=query.clone() why_not />
+        <Files list="unknown" query />
     }
     .into_any()
 }
@@ -191,6 +250,7 @@ fn Row(
     operation: OperationView,
     #[prop(into)] outlook: Option<Outlook>,
     standing: Standing,
+    beside: Beside,
     as_of: Timestamp,
     person: Person,
     chosen: Memo<String>,
@@ -215,13 +275,10 @@ fn Row(
     let company = operation.key.company.as_str().to_owned();
     let subject = operation.sentence.clone();
     let link = {
-        let id = id.clone();
+        let (id, place) = (id.clone(), beside.place.clone());
         move || {
-            let (address, word) = if is_chosen.get() {
-                ("/unknown".to_owned(), "Close")
-            } else {
-                (format!("/unknown?decide={id}#decide"), "Decide")
-            };
+            let (address, word) =
+                if is_chosen.get() { (place.address(""), "Close") } else { (place.address(&id), "Decide") };
             view! {
                 <a class="button is-quiet is-small" href=address data-noscroll="true">
                     {word}
@@ -240,12 +297,15 @@ fn Row(
                 view! {
                     <tr class="queue-open">
                         <td colspan="7">
+                            <Steps beside=beside.clone() />
                             <DecisionPanel
                                 operation=operation.clone()
                                 person=person.clone()
                                 standing=standing.clone()
                                 now=as_of
                                 origin=Origin::Queue
+                                place=beside.place.clone()
+                                next=beside.next.map(|next| next.to_string()).unwrap_or_default()
                                 unclaimed=unclaimed.clone()
                                 claim
                                 not_before=not_before
@@ -313,6 +373,113 @@ fn Row(
             <td class="row-act">{link}</td>
         </tr>
         {forms}
+    }
+    .into_any()
+}
+
+/// The queue around an item.
+#[derive(Clone)]
+struct Beside {
+    place: Asked,
+    before: Option<OperationId>,
+    next: Option<OperationId>,
+}
+
+/// The way to the items before and behind.
+#[component]
+fn Steps(beside: Beside) -> impl IntoView {
+    let Beside { place, before, next } = beside;
+    let to = |id: Option<OperationId>| id.map(|id| place.address(&id.to_string()));
+    view! {
+        <nav class="queue-steps" aria-label="Queue">
+            {to(before).map(|address| view! { <a class="button is-quiet is-small" rel="prev" data-noscroll="true" href=address>"Previous item"</a> })}
+            {to(next).map(|address| view! { <a class="button is-quiet is-small" rel="next" data-noscroll="true" href=address>"Next item"</a> })}
+        </nav>
+    }
+    .into_any()
+}
+
+/// What of the queue is shown, and in which order: links and a form, whose address is the state of the page.
+#[component]
+fn Filters(place: Asked, workflows: Vec<(String, String)>) -> impl IntoView {
+    let tab = |show: &'static str, word: &'static str| {
+        let is_shown = place.show == show;
+        let address = Asked { show: show.to_owned(), cursor: String::new(), ..place.clone() }.address("");
+        view! {
+            <li>
+                <a href=address aria-current=is_shown.then_some("page")>
+                    {word}
+                </a>
+            </li>
+        }
+    };
+    let options = |known: &[(&'static str, &'static str)], chosen: &str| {
+        let options = known.iter().map(|(value, word)| {
+            view! { <option value=*value selected=*value == chosen>{*word}</option> }
+        });
+        options.collect::<Vec<_>>()
+    };
+    let chosen = place.workflow.clone();
+    let workflows = workflows.into_iter().map(move |(name, title)| {
+        let is_chosen = name == chosen;
+        view! { <option value=name selected=is_chosen>{title}</option> }
+    });
+    let show = place.show.clone();
+    view! {
+        <nav class="queue-tabs" aria-label="Parts of the queue">
+            <ul>
+                {tab("", "Needs you now")} {tab("needs_me", "Only a person can settle")} {tab("waiting", "Kept waiting")}
+                {tab("all", "All")}
+            </ul>
+        </nav>
+        <form class="queue-filters" method="get" action="/unknown">
+            {(!show.is_empty()).then(|| view! { <input type="hidden" name="show" value=show /> })}
+            <label>
+                "Order"
+                <select name="sort">
+                    {options(&[("", "Money × age"), ("longest", "Longest uncertain"), ("latest", "Latest")], &place.sort)}
+                </select>
+            </label>
+            <label>
+                "Workflow"
+                <select name="workflow">
+                    <option value="">"All"</option>
+                    {workflows.collect::<Vec<_>>()}
+                </select>
+            </label>
+            <label>"Company" <input name="company" value=place.company.clone() maxlength="200" autocomplete="off" /></label>
+            <label>"Currency" <input name="currency" value=place.currency.clone() maxlength="12" size="5" autocomplete="off" /></label>
+            <label>
+                "State"
+                <select name="state">
+                    {options(&[("", "All"), ("unknown", "Unknown"), ("disputed", "Disputed")], &place.state)}
+                </select>
+            </label>
+            <label>
+                "Because"
+                <select name="cause">
+                    {options(
+                        &[("", "All"), ("lease_ended", "Worker not heard of"), ("reported", "Worker could not tell"), ("disputed", "Two truths")],
+                        &place.cause,
+                    )}
+                </select>
+            </label>
+            <label>
+                "On it"
+                <select name="claim">
+                    {options(&[("", "Anybody"), ("mine", "Me"), ("nobody", "Nobody")], &place.claim)}
+                </select>
+            </label>
+            <button type="submit" class="is-quiet">"Apply"</button>
+        </form>
+        {(place.sort.is_empty() && place.currency.is_empty())
+            .then(|| {
+                view! {
+                    <p class="note queue-note">
+                        "By money at risk times age; amounts that differ by less than a quarter are ordered by age. Different currencies are ordered by their numbers alone: name one to compare like with like."
+                    </p>
+                }
+            })}
     }
     .into_any()
 }

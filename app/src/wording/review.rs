@@ -56,6 +56,12 @@ pub(crate) fn why_not_add_evidence(role: Role) -> Option<String> {
         .then(|| format!("Adding evidence needs the role operator, finance or admin; you are {}.", role_phrase(role)))
 }
 
+/// Why this role may not open masked fields; none where it may.
+pub(crate) fn why_not_open(role: Role) -> Option<String> {
+    (!role.may_open_sensitive())
+        .then(|| format!("Opening needs the role operator, finance or admin; you are {}.", role_phrase(role)))
+}
+
 /// Why this person may not confirm a proposal; none where they may.
 pub(crate) fn why_not_confirm(proposal: &Proposal, mine: &str) -> Option<String> {
     (proposal.by == mine).then(|| "You proposed it: another person has to confirm it.".to_owned())

@@ -21,6 +21,7 @@ use crate::refusal::Refusal;
 use crate::state::StateName;
 use crate::store::{Act, Replaced};
 use crate::trail::{EntryKind, detail};
+use crate::triage::{Sort, TriageFilter};
 
 /// An operation that moves under this many tries of a run is told as refused.
 const ITEM_TRIES_MAX: u32 = 8;
@@ -135,6 +136,43 @@ impl Guard {
         }
         let operations = self.all_of(person, filter).await?;
         self.keep_run(person, action, page, query, &operations).await
+    }
+
+    /// As [`Self::propose_run`], over a part of the queue of what is uncertain. Only what is unknown can be looked for.
+    ///
+    /// # Errors
+    /// See [`Self::propose_run`].
+    pub async fn propose_run_over_queue(
+        &self,
+        person: &Person,
+        action: RunAction,
+        query: &str,
+        filter: &TriageFilter,
+    ) -> Result<Run, Refusal> {
+        may_run(person)?;
+        if query.len() > VIEW_QUERY_BYTES_MAX {
+            return Err(Refusal::field("query", format!("has over {VIEW_QUERY_BYTES_MAX} bytes")));
+        }
+        let takes = |operation: &Operation| match action {
+            RunAction::LookUp | RunAction::Verify => operation.state.name() == StateName::Unknown,
+            RunAction::Claim => true,
+        };
+        let mut operations = Vec::new();
+        let mut spot = None;
+        loop {
+            let found = self.triage(person, filter, Sort::Latest, spot.as_ref(), PAGE_ROWS_MAX).await?;
+            operations.extend(found.rows.into_iter().filter(takes));
+            if operations.len() > RUN_ITEMS_MAX {
+                let message = format!("says over {RUN_ITEMS_MAX} operations; one run takes no more. Narrow it");
+                return Err(Refusal::field("filter", message));
+            }
+            match found.next {
+                Some(next) => spot = Some(next),
+                None if operations.is_empty() => return Err(Refusal::field("filter", "says no operation")),
+                None => break,
+            }
+        }
+        self.keep_run(person, action, ListPage::Unknown, query, &operations).await
     }
 
     /// The incidents among what is unknown within reach: [`INCIDENT_ROWS_SEEN_MAX`] operations are looked at, those begun last.

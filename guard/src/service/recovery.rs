@@ -6,6 +6,7 @@ use super::{Guard, TRIES_MAX, Transition, contended, integer, text};
 use crate::access::{Access, Down, Room};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
+use crate::decision::Decision;
 use crate::destination::Destination;
 use crate::event::Event;
 use crate::id::OperationId;
@@ -306,6 +307,27 @@ impl Guard {
         let of =
             |operation: &Operation| is_unknown(&operation).then(|| outlook(operation).unwrap_or(Outlook::NoLookup));
         Ok(operations.iter().map(of).collect())
+    }
+
+    /// When the destination of an uncertain operation is looked at next, for whoever is told to wait; none where nobody looks, and where
+    /// that cannot be told right now: the decision stands without it.
+    pub async fn next_look(&self, decision: &Decision) -> Option<Timestamp> {
+        let operation = match decision {
+            Decision::Unknown { operation } => operation,
+            Decision::Proceed { .. }
+            | Decision::Replay { .. }
+            | Decision::Superseded { .. }
+            | Decision::InProgress { .. }
+            | Decision::AwaitingApproval { .. }
+            | Decision::ApprovalMissing { .. }
+            | Decision::PreviousRevision { .. }
+            | Decision::Rejected { .. }
+            | Decision::Conflict { .. } => return None,
+        };
+        match self.outlook(operation).await.ok().flatten()? {
+            Outlook::Waiting { next_at, .. } => Some(next_at),
+            Outlook::Exhausted { .. } | Outlook::NoLookup => None,
+        }
     }
 
     /// How many unknown operations are looked for, and how many no longer are, within reach.

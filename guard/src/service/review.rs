@@ -1,5 +1,6 @@
 //! People settle what is uncertain: claims, evidence, decisions, and the second person that some decisions need.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chrono::TimeDelta;
@@ -15,8 +16,10 @@ use crate::evidence::{
 };
 use crate::id::{EvidenceId, OperationId};
 use crate::json::Json;
+use crate::key::KEY_PART_CHARACTERS_MAX;
 use crate::operation::Operation;
 use crate::person::Person;
+use crate::pointer::Pointer;
 use crate::queue::PAGE_ROWS_MAX;
 use crate::refusal::Refusal;
 use crate::review::{
@@ -27,6 +30,8 @@ use crate::state::StateName;
 use crate::store::Replaced;
 use crate::token::Reach;
 use crate::trail::{Entry, EntryKind, detail};
+use crate::triage::{Sort, Spot, Triage, TriageFilter, order, stretches};
+use crate::veil::{OPENED_MINUTES, Veil};
 use crate::view::OperationView;
 use crate::workflow::ReviewRules;
 
@@ -58,6 +63,17 @@ pub struct Standing {
     pub has_lookup: bool,
     /// After how many minutes it is shown as ageing, and as late.
     pub rules: ReviewRules,
+}
+
+/// A page of the queue of what is uncertain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriagePage {
+    /// The moment by which ages are measured: that of the first page, as long as somebody goes on from there.
+    pub as_of: Timestamp,
+    /// The rows.
+    pub rows: Vec<Operation>,
+    /// Where the next page starts, where there is one.
+    pub next: Option<Spot>,
 }
 
 /// Evidence as somebody adds it.
@@ -239,6 +255,63 @@ impl Guard {
             Err(refusal) => return Err(refusal),
         }
         Ok((evidence.file.ok_or_else(|| Refusal::not_found("file"))?, content))
+    }
+
+    /// What is masked for a person of an operation's payloads: everything that its workflow marks as sensitive, unless this very person
+    /// opened it within the last [`OPENED_MINUTES`].
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn veil(&self, person: &Person, operation: &Operation) -> Result<Veil, Refusal> {
+        let places = self.sensitive(operation);
+        if places.is_empty() {
+            return Ok(Veil::default());
+        }
+        let opened_after = self.now() - TimeDelta::minutes(OPENED_MINUTES);
+        let after = operation.version.saturating_sub(PAGE_ROWS_MAX.into());
+        let entries = self.inner.store.entries(operation.id, after, PAGE_ROWS_MAX).await?;
+        let opens = |entry: &Entry| {
+            let is_theirs = matches!(&entry.actor, Actor::Person { email } if *email == person.email);
+            entry.kind == EntryKind::FieldsOpened && is_theirs && entry.at > opened_after
+        };
+        let is_open = person.role.may_open_sensitive() && entries.iter().any(opens);
+        Ok(if is_open { Veil::default() } else { Veil::over(&places) })
+    }
+
+    /// A person opens what the workflow marks as sensitive, for [`OPENED_MINUTES`]; the trail tells so. Where it is open, or nothing is
+    /// sensitive, nothing changes.
+    ///
+    /// # Errors
+    /// [`Refusal::Forbidden`] by role, [`Refusal::NotFound`], the store's fault.
+    pub async fn open_fields(&self, person: &Person, id: OperationId) -> Result<(), Refusal> {
+        if !person.role.may_open_sensitive() {
+            let reason = "opening masked fields needs the role operator, finance or admin".to_owned();
+            return Err(Refusal::Forbidden { reason });
+        }
+        for _ in 0..TRIES_MAX {
+            let operation = self.reachable(&person.reach, id).await?;
+            let veil = self.veil(person, &operation).await?;
+            if veil.is_lifted() {
+                return Ok(());
+            }
+            let places = veil.places().iter().map(|place| text(place)).collect();
+            let facts = detail([("fields", Some(Json::Array(places)))]);
+            let actor = Actor::Person { email: person.email.clone() };
+            let (state, at) = (operation.state.clone(), self.now());
+            let transition = Transition { state, at, actor, kind: EntryKind::FieldsOpened, facts };
+            let replacement = self.change(&operation, transition).await?;
+            if self.replace(replacement).await? == Replaced::Replaced {
+                return Ok(());
+            }
+        }
+        Err(contended())
+    }
+
+    /// The places that the operation's workflow marks as sensitive.
+    fn sensitive(&self, operation: &Operation) -> Vec<Pointer> {
+        let catalogue = self.catalogue();
+        let known = catalogue.workflows.get(operation.key.workflow.as_str());
+        known.map(|known| known.workflow.sensitive.clone()).unwrap_or_default()
     }
 
     /// A person keeps an uncertain operation waiting until a moment: it needs nobody before that, and comes back then.
@@ -449,6 +522,58 @@ impl Guard {
             });
         }
         Ok(standings)
+    }
+
+    /// A page of the queue of what is uncertain, within the person's reach, behind a spot.
+    ///
+    /// # Errors
+    /// A limit out of bounds, a text that could be in no key, the store's fault.
+    pub async fn triage(
+        &self,
+        person: &Person,
+        filter: &TriageFilter,
+        sort: Sort,
+        spot: Option<&Spot>,
+        limit: u32,
+    ) -> Result<TriagePage, Refusal> {
+        if !(1..=PAGE_ROWS_MAX).contains(&limit) {
+            return Err(Refusal::field("limit", format!("is {limit}; 1 to {PAGE_ROWS_MAX} are possible")));
+        }
+        let texts = [("workflow", &filter.workflow), ("company", &filter.company), ("currency", &filter.currency)];
+        for (field, wanted) in texts {
+            check_length(field, wanted.as_deref().unwrap_or_default(), KEY_PART_CHARACTERS_MAX)?;
+        }
+        let now = self.now();
+        let as_of = spot.map_or(now, |spot| spot.as_of);
+        let reach = &person.reach;
+        let reaches_nothing = |names: &Option<BTreeSet<String>>| names.as_ref().is_some_and(BTreeSet::is_empty);
+        if reaches_nothing(&reach.companies) || reaches_nothing(&reach.workflows) {
+            return Ok(TriagePage { as_of, rows: Vec::new(), next: None });
+        }
+        let triage = Triage { filter: filter.clone(), person: person.email.clone(), now };
+        let store = &self.inner.store;
+        let wanted = limit + 1;
+        let behind = spot.map(|spot| (spot.behind.since, spot.behind.id));
+        let mut places = match sort {
+            Sort::AtRisk => {
+                let steps = store.steps(&triage).await?;
+                let mut places = store.places(reach, &triage, &stretches(&steps, spot), wanted).await?;
+                order(&mut places, as_of);
+                places
+            }
+            Sort::Longest => store.places_by_age(reach, &triage, false, behind, wanted).await?,
+            Sort::Latest => store.places_by_age(reach, &triage, true, behind, wanted).await?,
+        };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let has_next = places.len() > limit;
+        places.truncate(limit);
+        let next = places.last().filter(|_| has_next).map(|last| Spot { as_of, behind: *last });
+        let ids: Vec<OperationId> = places.iter().map(|place| place.id).collect();
+        let mut found: HashMap<OperationId, Operation> =
+            store.operations_of(&ids).await?.into_iter().map(|operation| (operation.id, operation)).collect();
+        // What was settled between the two reads is uncertain no more.
+        let rows = ids.iter().filter_map(|id| found.remove(id)).filter(|row| row.state.is_uncertain()).collect();
+        Ok(TriagePage { as_of, rows, next })
     }
 
     /// The rules of the operation's workflow for people who settle.

@@ -17,6 +17,12 @@ use crate::problem::{Code, Problem, ProblemDocument};
 /// While another attempt is under way, ask again after at most this many seconds, however long its lease is: most work is short.
 pub const RETRY_AFTER_IN_PROGRESS_SECONDS_MAX: u64 = 10;
 
+/// Where the destination is looked at next, ask again after at least this many seconds: a look takes a moment.
+pub const RETRY_AFTER_LOOK_SECONDS_MIN: u64 = 2;
+
+/// Where the destination is looked at next, ask again after at most this many seconds: a worker may tell, or a person decide, before.
+pub const RETRY_AFTER_LOOK_SECONDS_MAX: u64 = 300;
+
 /// Where a person decides, ask again after this many seconds.
 pub const RETRY_AFTER_PERSON_SECONDS: u64 = 30;
 
@@ -174,11 +180,16 @@ pub fn lost(operation: &Operation, detail: String, public_url: &str) -> Problem 
     Problem::new(Code::OutcomeUnknown, detail).with(&members).retry_after(RETRY_AFTER_PERSON_SECONDS)
 }
 
-/// The answer to a decision.
+/// The answer to a decision; `next_look` is when the destination of an uncertain operation is looked at next, where it is.
 ///
 /// # Errors
 /// The problem document of a decision that says "wait" or "stop".
-pub fn answer(decision: &Decision, now: Timestamp, public_url: &str) -> Result<Answer, Problem> {
+pub fn answer(
+    decision: &Decision,
+    now: Timestamp,
+    next_look: Option<Timestamp>,
+    public_url: &str,
+) -> Result<Answer, Problem> {
     let name = decision.name();
     let body = |operation| OperationBody::of(operation, public_url);
     match decision {
@@ -209,7 +220,7 @@ pub fn answer(decision: &Decision, now: Timestamp, public_url: &str) -> Result<A
         Decision::Unknown { operation } => {
             let detail =
                 "nobody knows yet whether an earlier attempt reached the destination; do not send, a person decides";
-            Err(held(name, detail, with_review(name, operation, public_url)).retry_after(RETRY_AFTER_PERSON_SECONDS))
+            Err(held(name, detail, with_review(name, operation, public_url)).retry_after(after_look(next_look, now)))
         }
         Decision::AwaitingApproval { operation } => {
             let detail = "the amendment is proposed and waits for approval; do not send, ask again later";
@@ -257,6 +268,14 @@ pub fn answer(decision: &Decision, now: Timestamp, public_url: &str) -> Result<A
             ))
         }
     }
+}
+
+/// After how many seconds an uncertain operation may be known: when the destination was looked at next, or a person had time.
+fn after_look(next_look: Option<Timestamp>, now: Timestamp) -> u64 {
+    next_look.map_or(RETRY_AFTER_PERSON_SECONDS, |at| {
+        let seconds = (at - now).num_milliseconds().max(0).unsigned_abs().div_ceil(1_000);
+        seconds.clamp(RETRY_AFTER_LOOK_SECONDS_MIN, RETRY_AFTER_LOOK_SECONDS_MAX)
+    })
 }
 
 impl Answer {

@@ -119,7 +119,8 @@ async fn decide(server: &Server, caller: &Caller, begin: &BeginRequest, request_
     let answered = match server.guard.begin(&caller.token, begin).await {
         Ok(decision) => {
             server.guard.delivered(begin, &decision);
-            answer(&decision, server.guard.now(), public_url)
+            let next_look = server.guard.next_look(&decision).await;
+            answer(&decision, server.guard.now(), next_look, public_url)
         }
         Err(refusal) => Err(refusal.into()),
     };

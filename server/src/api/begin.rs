@@ -124,7 +124,8 @@ pub async fn begin(
     server.guard.delivered(&request, &decision);
     tracing::Span::current().record("decision", decision.name().as_str());
 
-    let answered = answer(&decision, server.guard.now(), &server.settings.public_url);
+    let next_look = server.guard.next_look(&decision).await;
+    let answered = answer(&decision, server.guard.now(), next_look, &server.settings.public_url);
     let mut response = match answered {
         Ok(answer) => {
             let mut response = (answer.status, [(CONTENT_TYPE, JSON)], answer.body).into_response();

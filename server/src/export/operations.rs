@@ -7,7 +7,8 @@ use guard::person::Person;
 use guard::queue::{Cursor, Filter, Order, PAGE_ROWS_MAX, Page, PageRequest};
 use guard::refusal::Refusal;
 use guard::service::Guard;
-use guard::state::{State, StateName};
+use guard::state::State;
+use guard::triage::{Sort, Spot, TriageFilter};
 
 use super::{Cell, Listed};
 
@@ -51,12 +52,6 @@ impl Operations {
     pub(super) fn of_table(visit: &Visit, person: &Person, query: &str) -> Result<Self, Refusal> {
         let (filter, order) = app::asked_for(query)?;
         Ok(Self::of(visit, person, filter, order))
-    }
-
-    /// The queue.
-    pub(super) fn of_queue(visit: &Visit, person: &Person) -> Self {
-        let states = vec![StateName::Unknown, StateName::Disputed];
-        Self::of(visit, person, Filter { states, ..Filter::default() }, Order::LongestUncertain)
     }
 
     fn of(visit: &Visit, person: &Person, filter: Filter, order: Order) -> Self {
@@ -104,6 +99,36 @@ impl Operations {
             Cell::Moment(operation.updated_at),
             Cell::Text(format!("{}/operations/{}", self.address, operation.id)),
         ]
+    }
+}
+
+/// The queue of what is uncertain within a person's reach, in the columns of the table.
+pub(super) struct Uncertain {
+    rows: Operations,
+    filter: TriageFilter,
+    sort: Sort,
+}
+
+impl Uncertain {
+    /// The queue, as its address asks for it.
+    pub(super) fn of_queue(visit: &Visit, person: &Person, query: &str) -> Result<Self, Refusal> {
+        let (filter, sort, _) = app::asked_of_queue(query)?;
+        Ok(Self { rows: Operations::of(visit, person, Filter::default(), Order::Newest), filter, sort })
+    }
+}
+
+#[async_trait]
+impl Listed for Uncertain {
+    fn columns(&self) -> &'static [&'static str] {
+        &COLUMNS
+    }
+
+    async fn page(&self, cursor: Option<Cursor>) -> Result<Page<Vec<Cell>>, Refusal> {
+        let spot = cursor.as_ref().and_then(|cursor| Spot::parse(cursor.as_str()));
+        let Operations { guard, person, .. } = &self.rows;
+        let found = guard.triage(person, &self.filter, self.sort, spot.as_ref(), PAGE_ROWS_MAX).await?;
+        let rows = found.rows.iter().map(|operation| self.rows.row(operation)).collect();
+        Ok(Page { rows, next: found.next.map(|spot| Cursor::from_text(&spot.to_text())) })
     }
 }
 

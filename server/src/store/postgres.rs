@@ -23,6 +23,7 @@ mod recovery;
 mod registry;
 mod review;
 mod rules;
+mod triage;
 mod writer;
 
 use std::path::Path;

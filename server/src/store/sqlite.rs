@@ -17,6 +17,7 @@ mod recovery;
 mod registry;
 mod review;
 mod rules;
+mod triage;
 mod work;
 mod writer;
 

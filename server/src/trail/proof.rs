@@ -223,6 +223,7 @@ impl Told {
             | EntryKind::Claimed
             | EntryKind::ClaimReleased
             | EntryKind::EvidenceAdded
+            | EntryKind::FieldsOpened
             | EntryKind::KeptWaiting
             | EntryKind::ResolutionProposed
             | EntryKind::ResolutionRejected

@@ -93,11 +93,16 @@ const FUNCTIONS: &[Function] = &[
             Request::Json(json!({ "search": search }))
         },
     },
-    Function { name: "list_unknown", may: EVERYBODY, request: |_| Request::Json(json!({ "cursor": "" })) },
+    Function { name: "list_unknown", may: EVERYBODY, request: |_| Request::Json(json!({ "asked": {}, "decide": "" })) },
     Function { name: "list_workflows", may: EVERYBODY, request: |_| Request::Json(json!({})) },
     Function {
         name: "look_up_now",
         may: WHO_RESOLVES,
+        request: |given| Request::Form(vec![("operation", given.unknown["id"].as_str().unwrap().to_owned())]),
+    },
+    Function {
+        name: "open_fields",
+        may: &[Role::Operator, Role::Finance, Role::Admin],
         request: |given| Request::Form(vec![("operation", given.unknown["id"].as_str().unwrap().to_owned())]),
     },
     Function { name: "read_frame", may: EVERYBODY, request: |_| Request::Json(json!({})) },
@@ -338,7 +343,7 @@ async fn nothing_of_another_company_is_seen_or_touched() {
         let (hidden, missing) =
             (page(&mut ada, other.unknown["id"].as_str().unwrap()).await, page(&mut ada, nowhere).await);
         assert_eq!(hidden, missing);
-        for name in ["claim", "look_up_now", "read_operation", "resolve", "revoke_token"] {
+        for name in ["claim", "look_up_now", "open_fields", "read_operation", "resolve", "revoke_token"] {
             let function = FUNCTIONS.iter().find(|function| function.name == name).unwrap();
             let answer = call(&mut ada, function, &other).await;
             assert_eq!(answer.status, StatusCode::NOT_FOUND, "{name}: {answer:?}");

@@ -3,15 +3,18 @@
 use async_trait::async_trait;
 use guard::evidence::Evidence;
 use guard::id::{EvidenceId, OperationId};
+use guard::operation::Operation;
 use guard::refusal::StoreFault;
 use guard::review::{Review, ReviewChange};
 use guard::store::Reviews;
-use sqlx::PgConnection;
+use guard::token::Reach;
+use guard::triage::{Place, Step, Stretch, Triage};
+use sqlx::{PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use super::connection::bounded;
-use super::{PostgresStore, uuid};
-use crate::store::row::{EvidenceRow, ReviewRow};
+use super::{PostgresStore, triage, uuid};
+use crate::store::row::{EvidenceRow, OperationRow, ReviewRow};
 
 /// What changes of operations make of their reviews.
 #[derive(Default)]
@@ -85,5 +88,54 @@ impl Reviews for PostgresStore {
         let content = sqlx::query_scalar("SELECT content FROM evidence_file WHERE evidence = $1").bind(key);
         let content = bounded(content.fetch_optional(&mut *connection)).await.map_err(|trouble| trouble.fault(&id))?;
         Ok(evidence.zip(content))
+    }
+
+    async fn steps(&self, triage: &Triage) -> Result<Vec<Step>, StoreFault> {
+        let mut connection = self.connection().await?;
+        let mut question = triage::steps(triage);
+        let steps = bounded(question.build_query_scalar().fetch_all(&mut *connection)).await;
+        let steps: Vec<i64> = steps.map_err(|trouble| trouble.fault(&""))?;
+        Ok(steps.into_iter().map(Step::from_number).collect())
+    }
+
+    async fn places(
+        &self,
+        reach: &Reach,
+        triage: &Triage,
+        stretches: &[Stretch],
+        limit: u32,
+    ) -> Result<Vec<Place>, StoreFault> {
+        self.found(triage::places(reach, triage, stretches, limit)).await
+    }
+
+    async fn places_by_age(
+        &self,
+        reach: &Reach,
+        triage: &Triage,
+        latest_first: bool,
+        behind: Option<(i64, OperationId)>,
+        limit: u32,
+    ) -> Result<Vec<Place>, StoreFault> {
+        self.found(triage::places_by_age(reach, triage, latest_first, behind, limit)).await
+    }
+
+    async fn operations_of(&self, ids: &[OperationId]) -> Result<Vec<Operation>, StoreFault> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| uuid(*id)).collect();
+        let sql = format!("SELECT {} FROM operation WHERE id = ANY($1)", OperationRow::COLUMNS);
+        self.all::<OperationRow, _>(sqlx::query(&sql).bind(ids)).await
+    }
+}
+
+impl PostgresStore {
+    /// The places that a question finds.
+    async fn found(&self, mut question: QueryBuilder<'static, Postgres>) -> Result<Vec<Place>, StoreFault> {
+        let mut connection = self.connection().await?;
+        let found = bounded(question.build_query_as::<(i64, i64, Uuid)>().fetch_all(&mut *connection)).await;
+        let place = |(step, since, id): (i64, i64, Uuid)| Place {
+            step: Step::from_number(step),
+            since,
+            id: OperationId::from_u128(id.as_u128()),
+        };
+        Ok(found.map_err(|trouble| trouble.fault(&""))?.into_iter().map(place).collect())
     }
 }

@@ -3,15 +3,18 @@
 use async_trait::async_trait;
 use guard::evidence::Evidence;
 use guard::id::{EvidenceId, OperationId};
+use guard::operation::Operation;
 use guard::refusal::StoreFault;
 use guard::review::{Review, ReviewChange};
 use guard::store::Reviews;
+use guard::token::Reach;
+use guard::triage::{Place, Step, Stretch, Triage};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use uuid::Uuid;
 
 use super::readers::one;
-use super::work::{execute, key};
-use super::{SqliteStore, fault};
+use super::work::{self, execute, key};
+use super::{SqliteStore, fault, triage};
 use crate::store::row::{EvidenceRow, ReviewRow};
 
 /// What a change of an operation makes of its review, as a row.
@@ -85,6 +88,51 @@ impl Reviews for SqliteStore {
             let content = content.map_err(|error| fault::of(&error, "evidence_file", &id))?;
             let sql = format!("SELECT {} FROM evidence WHERE id = ?1", EvidenceRow::COLUMNS);
             Ok(one::<EvidenceRow, Evidence>(connection, "evidence", &sql, [key])?.zip(content))
+        })
+        .await
+    }
+
+    async fn steps(&self, triage: &Triage) -> Result<Vec<Step>, StoreFault> {
+        let triage = triage.clone();
+        self.read(move |connection| triage::steps(connection, &triage)).await
+    }
+
+    async fn places(
+        &self,
+        reach: &Reach,
+        triage: &Triage,
+        stretches: &[Stretch],
+        limit: u32,
+    ) -> Result<Vec<Place>, StoreFault> {
+        let questions: Vec<_> =
+            stretches.iter().map(|stretch| triage::stretch_question(reach, triage, stretch, limit)).collect();
+        self.read(move |connection| {
+            let mut places = Vec::new();
+            for question in questions {
+                places.extend(triage::places(connection, question)?);
+            }
+            Ok(places)
+        })
+        .await
+    }
+
+    async fn places_by_age(
+        &self,
+        reach: &Reach,
+        triage: &Triage,
+        latest_first: bool,
+        behind: Option<(i64, OperationId)>,
+        limit: u32,
+    ) -> Result<Vec<Place>, StoreFault> {
+        let question = triage::age_question(reach, triage, latest_first, behind, limit);
+        self.read(move |connection| triage::places(connection, question)).await
+    }
+
+    async fn operations_of(&self, ids: &[OperationId]) -> Result<Vec<Operation>, StoreFault> {
+        let ids = ids.to_vec();
+        self.read(move |connection| {
+            let found = ids.iter().map(|id| work::operation(connection, *id).transpose());
+            found.flatten().collect()
         })
         .await
     }

@@ -1,0 +1,19 @@
+//! A person opens what a workflow marks as sensitive.
+
+use guard::id::OperationId;
+use leptos::prelude::*;
+
+use crate::{encoding::Json, failure::Failure};
+
+/// Opens the masked fields of an operation for whoever asks, for a while; the trail tells so.
+#[server(prefix = "/fn", endpoint = "open_fields", output = Json)]
+pub(crate) async fn open_fields(operation: OperationId) -> Result<(), Failure> {
+    let visit = crate::context::Visit::current()?;
+    let result = open(&visit, operation).await;
+    crate::reply::answer(&visit, result, |_| ("opened", (), format!("/operations/{operation}#payload"))).await
+}
+
+#[cfg(feature = "ssr")]
+async fn open(visit: &crate::context::Visit, operation: OperationId) -> Result<(), Failure> {
+    Ok(visit.guard.open_fields(visit.person()?, operation).await?)
+}
