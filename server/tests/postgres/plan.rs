@@ -5,6 +5,7 @@ use std::sync::Arc;
 use guard::decision::{Decision, DecisionName};
 use guard::id::OperationId;
 use guard::key::{KeyPart, OperationKey};
+use guard::period::{Basis, Span};
 use guard::queue::{Filter, Order, PageRequest, Sought};
 use guard::recovery::Claim;
 use guard::state::StateName;
@@ -121,6 +122,17 @@ async fn ask_everything(server: &Server, document: &str) {
     store.without_recovery("handoff", "ledger", OperationId::from_u128(0), 20).await.unwrap();
     store.drop_recovery(id).await.unwrap();
     store.accesses().await.unwrap();
+
+    let today = now().date_naive();
+    let span = Span { from: today, to: today };
+    for basis in [Basis::Created, Basis::Payload] {
+        for company in ["RARE", operation.key.company.as_str()] {
+            let first = store.period_rows(company, span, basis, None, 5).await.unwrap();
+            store.period_rows(company, span, basis, first.last(), 5).await.unwrap();
+        }
+    }
+    store.days(&[id]).await.unwrap();
+    store.closed_period("RARE", span).await.unwrap();
 
     let ledger = &database.ledger;
     let moment = now();
