@@ -116,7 +116,7 @@ fn Closing(
         draft.statement
     };
     view! {
-        <section class="part" aria-labelledby="figures-title">
+        <section class="part" id="figures" aria-labelledby="figures-title">
             <h2 id="figures-title">
                 <Plain text=totals.company.clone() />
                 {format!(", {} to {}", totals.span.from, totals.span.to)}
