@@ -19,7 +19,7 @@ describe("everybody can use an empty desk", () => {
   for (const colorScheme of THEMES) {
     test(`axe finds nothing in ${colorScheme}`, async () => {
       const page = await desk.page({ as: "ada", colorScheme });
-      await assertEvery(page, ["/", "/operations", "/unknown", "/settings"]);
+      await assertEvery(page, ["/", "/operations", "/unknown", "/conflicts", "/settings"]);
       const stranger = await desk.page({ colorScheme });
       await assertEvery(stranger, ["/login?refused=credentials", "/welcome?refused=differ"]);
     });
@@ -32,7 +32,8 @@ describe("everybody can use a full desk", () => {
     desk = await openDesk({ people: { ada: ["--role", "admin"], vera: ["--role", "viewer"] } });
     const conflicted = begin();
     const { operation: confirmed } = await desk.worker.confirm(conflicted);
-    await desk.worker.begin({ ...conflicted, payload: { ...conflicted.payload, amount: "1.00", note: "new" } });
+    const answer = await desk.worker.begin({ ...conflicted, payload: { ...conflicted.payload, amount: "1.00", note: "new" } });
+    const conflict = new URL(answer.conflict.review_url).pathname;
     await desk.worker.begin(conflicted);
     await desk.worker.fail();
     const { operation: unknown } = await desk.worker.lose();
@@ -46,6 +47,10 @@ describe("everybody can use a full desk", () => {
       `/operations/${confirmed.id}`,
       `/operations/${unknown.id}`,
       `/unknown?decide=${unknown.id}`,
+      "/conflicts",
+      "/conflicts?path=/amount",
+      `${conflict}?line=0`,
+      `/operations/${confirmed.id}/compare?whole=split&line=0`,
       "/settings",
     ];
   });
@@ -103,7 +108,7 @@ describe("everybody can use a full desk", () => {
     assert.ok((await skip.boundingBox()).y >= 0, "the skip link is seen once it has the focus");
     const outline = await skip.evaluate((element) => getComputedStyle(element).outlineStyle);
     assert.notEqual(outline, "none");
-    for (const name of [/^Onceover$/, /^Overview$/, /^Operations$/, /^Unknown/, /^Settings$/]) {
+    for (const name of [/^Onceover$/, /^Overview$/, /^Operations$/, /^Unknown/, /^Conflicts/, /^Settings$/]) {
       await page.keyboard.press("Tab");
       assert.match(await focused(), name);
     }

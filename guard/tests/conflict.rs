@@ -159,8 +159,8 @@ async fn noise_is_proposed_to_be_left_out() {
     billing.owns("order-2").await;
     let (_, first, _) = conflict(&billing, "order-1", SENT_LATER).await;
     let (_, second, _) = conflict(&billing, "order-2", SENT_LATER).await;
-    let places = ["/run".parse().unwrap()];
-    assert_eq!(world.guard.conflicts_avoided(&Reach::EVERYTHING, HANDOFF, &places).await, Ok((2, 2)));
+    let sets = [vec!["/run".parse().unwrap()], vec!["/amount".parse().unwrap()]];
+    assert_eq!(world.guard.conflicts_avoided(&Reach::EVERYTHING, HANDOFF, &sets).await, Ok((vec![2, 0], 2)));
     let refused = decides(&ada, &first, noise(&[])).await.unwrap_err();
     assert!(matches!(refused, Refusal::InvalidField { .. }), "{refused:?}");
     assert!(decides(&ada, &first, noise(&["/amount"])).await.is_err(), "money is no noise");

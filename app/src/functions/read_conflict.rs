@@ -88,14 +88,13 @@ pub(crate) async fn read_conflict(
         let workflow = operation.key.workflow.as_str();
         let places: Vec<_> =
             report.conflict.changes.iter().map(|change| change.path.clone()).take(PLACES_OFFERED_MAX).collect();
-        for place in &places {
-            let counted = guard.conflicts_avoided(reach, workflow, std::slice::from_ref(place)).await?;
-            noise.push(Avoided { place: Some(place.to_string()), avoided: counted.0, looked_at: counted.1 });
-        }
+        let mut sets: Vec<_> = places.iter().map(|place| vec![place.clone()]).collect();
         if places.len() > 1 {
-            let counted = guard.conflicts_avoided(reach, workflow, &places).await?;
-            noise.push(Avoided { place: None, avoided: counted.0, looked_at: counted.1 });
+            sets.push(places.clone());
         }
+        let (avoided, looked_at) = guard.conflicts_avoided(reach, workflow, &sets).await?;
+        let names = places.iter().map(|place| Some(place.to_string())).chain([None]);
+        noise.extend(names.zip(avoided).map(|(place, avoided)| Avoided { place, avoided, looked_at }));
     }
     let filter = super::list_conflicts::asked::filter(&search)?;
     Ok(ConflictPageReport {

@@ -251,8 +251,8 @@ impl Guard {
         Ok(Neighbours { previous, next })
     }
 
-    /// How many of the latest conflicts of a workflow within reach would not have been, had these places been left out, and how many
-    /// were looked at (at most [`PAST_CONFLICTS_MAX`] open and as many decided ones).
+    /// How many of the latest conflicts of a workflow within reach would not have been, had each of these sets of places been left out,
+    /// and how many were looked at (at most [`PAST_CONFLICTS_MAX`] open and as many decided ones).
     ///
     /// # Errors
     /// The store's fault.
@@ -260,16 +260,18 @@ impl Guard {
         &self,
         reach: &Reach,
         workflow: &str,
-        places: &[Pointer],
-    ) -> Result<(usize, usize), Refusal> {
-        let (mut avoided, mut looked_at) = (0, 0);
+        sets: &[Vec<Pointer>],
+    ) -> Result<(Vec<usize>, usize), Refusal> {
+        let (mut avoided, mut looked_at) = (vec![0; sets.len()], 0);
         for is_decided in [false, true] {
             let filter =
                 ConflictFilter { workflow: Some(workflow.to_owned()), is_decided, ..ConflictFilter::default() };
             let page = PageRequest { cursor: None, limit: PAST_CONFLICTS_MAX };
             let found = self.inner.store.conflict_page(reach, &filter, ConflictOrder::Newest, &page).await?;
             looked_at += found.rows.len();
-            avoided += found.rows.iter().filter(|conflict| conflict.places.are_covered_by(places)).count();
+            for (avoided, places) in avoided.iter_mut().zip(sets) {
+                *avoided += found.rows.iter().filter(|conflict| conflict.places.are_covered_by(places)).count();
+            }
         }
         Ok((avoided, looked_at))
     }
