@@ -188,6 +188,8 @@ pub(crate) struct ConflictDraft {
 pub(crate) enum ConflictChoice {
     /// The approved payload stands.
     Keep,
+    /// It is a change, to be proposed as an amendment.
+    Propose,
     /// It is another document.
     Other,
     /// What differs says nothing.
@@ -199,6 +201,7 @@ impl ConflictChoice {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Keep => "keep",
+            Self::Propose => "propose",
             Self::Other => "other",
             Self::Noise => "noise",
         }

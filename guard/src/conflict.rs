@@ -10,7 +10,7 @@ use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
 use crate::diff::Change;
 use crate::fingerprint::Fingerprint;
-use crate::id::{ConflictId, OperationId, RuleProposalId};
+use crate::id::{AmendmentId, ConflictId, OperationId, RuleProposalId};
 use crate::key::{KeyPart, OperationKey};
 use crate::pointer::Pointer;
 
@@ -101,6 +101,13 @@ pub struct ConflictDecision {
 pub enum ConflictOutcome {
     /// The approved payload stands; what came was wrong.
     KeptApproved,
+    /// What came was proposed as an amendment, which others approve.
+    AmendmentProposed {
+        /// The amendment.
+        amendment: AmendmentId,
+        /// The revision that it proposes.
+        revision: u32,
+    },
     /// What came belongs to another document: it may be begun under this key.
     OtherDocument {
         /// The key under which it may be begun.
@@ -120,6 +127,7 @@ impl ConflictOutcome {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::KeptApproved => "kept_approved",
+            Self::AmendmentProposed { .. } => "amendment_proposed",
             Self::OtherDocument { .. } => "other_document",
             Self::Noise { .. } => "noise",
         }
@@ -129,6 +137,9 @@ impl ConflictOutcome {
     pub fn sentence(&self) -> String {
         match self {
             Self::KeptApproved => "the approved payload stands".to_owned(),
+            Self::AmendmentProposed { revision, .. } => {
+                format!("it is a change, proposed as revision {revision}")
+            }
             Self::OtherDocument { key } => format!("it is another document: {}", key.document.as_str()),
             Self::Noise { .. } => "what differs is noise, to be left out of the fingerprint".to_owned(),
         }
@@ -140,6 +151,8 @@ impl ConflictOutcome {
 pub enum ConflictVerdict {
     /// The approved payload stands.
     KeepApproved,
+    /// What came is a change, to be proposed as an amendment by whoever decides.
+    ProposeAmendment,
     /// What came belongs to another document of this number.
     OtherDocument {
         /// Its number.

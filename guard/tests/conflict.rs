@@ -265,3 +265,31 @@ async fn versions_are_found_by_their_names() {
     let foreign = world.guard.version(&Reach::EVERYTHING, elsewhere.id, Version::Received(found.id)).await;
     assert_eq!(foreign, Err(Refusal::not_found("conflict of this document")));
 }
+
+#[tokio::test]
+async fn a_change_is_proposed_by_whoever_decides() {
+    let rules = guard::workflow::AmendmentRules {
+        amendable: vec!["/amount".parse().unwrap()],
+        before_reconciliation: guard::workflow::Correction::Amend,
+        ..world::handoff().amendment
+    };
+    let world = World::with(vec![guard::workflow::Workflow { amendment: rules, ..world::handoff() }]).await;
+    let (billing, ada) = (world.worker("billing").await, world.operator());
+    let permit = billing.owns("order-1").await;
+    let (_, early, _) = conflict(&billing, "order-1", CHANGED).await;
+    let refused = decides(&ada, &early, ConflictVerdict::ProposeAmendment).await;
+    assert!(refused.is_err(), "only what is confirmed can be amended: {refused:?}");
+    assert_eq!(world.operation(permit.id).await.open_conflicts, 1, "nothing was decided by that");
+    billing.confirms(&permit, "task-1").await.unwrap();
+    let settled = decides(&ada, &early, ConflictVerdict::ProposeAmendment).await.unwrap();
+    let ConflictOutcome::AmendmentProposed { amendment, revision } = settled.conflict.decision().unwrap().outcome
+    else {
+        panic!("{settled:?}");
+    };
+    assert_eq!((revision, settled.operation.open_conflicts), (2, 0));
+    let proposed = world.guard.amendment(&Reach::EVERYTHING, amendment).await.unwrap();
+    assert_eq!(proposed.from_conflict, Some(early.id));
+    assert_eq!(proposed.proposed_by.to_string(), "person:ada@example.test", "so that ada cannot approve it");
+    assert_eq!(billing.asks("order-1").with(CHANGED).at_revision(2).hears().await, "awaiting_approval");
+    assert_eq!(billing.asks("order-1").with(CHANGED).hears().await, "conflict");
+}

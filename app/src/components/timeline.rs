@@ -156,6 +156,7 @@ fn of_entry(entry: &Entry) -> Happening {
             let what = match fact("outcome").unwrap_or_default().as_str() {
                 "other_document" => format!("it is another document, {}", fact("document").unwrap_or_default()),
                 "noise" => "what differs is noise".to_owned(),
+                "amendment_proposed" => "it is a change, proposed as an amendment".to_owned(),
                 _ => "the approved payload stands".to_owned(),
             };
             (format!("A conflict was decided: {what}{because}"), "good")

@@ -44,8 +44,9 @@ async fn decide(visit: &crate::context::Visit, draft: &ConflictDraft) -> Result<
 
     let person = visit.person()?;
     let verdict = match draft.verdict {
-        None => return Err(Refusal::field("decision", "is not chosen; choose one of the four").into()),
+        None => return Err(Refusal::field("decision", "is not chosen; choose one").into()),
         Some(ConflictChoice::Keep) => ConflictVerdict::KeepApproved,
+        Some(ConflictChoice::Propose) => ConflictVerdict::ProposeAmendment,
         Some(ConflictChoice::Other) => {
             let document = draft.document.trim();
             let document = KeyPart::new(document).map_err(|error| Refusal::field("document", error))?;

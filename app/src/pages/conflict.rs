@@ -185,6 +185,13 @@ fn Consequence(outcome: ConflictOutcome, #[prop(into)] other: Option<OperationVi
         ConflictOutcome::KeptApproved => {
             view! { <p>"The same payload again is answered with this decision, and opens nothing."</p> }.into_any()
         }
+        ConflictOutcome::AmendmentProposed { amendment, revision } => view! {
+            <p>
+                "Revision " {revision} " (amendment " <code>{amendment.to_string()}</code> ")"
+                " waits for the approval of another person. Nothing is sent before that."
+            </p>
+        }
+        .into_any(),
         ConflictOutcome::OtherDocument { key } => {
             let document = key.document.as_str().to_owned();
             let operation = other.map(|other| {
@@ -384,6 +391,13 @@ fn DecisionForm(
                             ConflictChoice::Keep,
                             "Keep the approved one",
                             "What came was wrong. Nothing is sent, the operation stays as it is, and the same payload opens nothing again.",
+                        )}
+                    </div>
+                    <div class="conflict-choice">
+                        {option(
+                            ConflictChoice::Propose,
+                            "Propose an amendment",
+                            "What came is a change of this document. You propose it as the next revision, and another person approves it; only then may it be sent.",
                         )}
                     </div>
                     <div class="conflict-choice">

@@ -345,7 +345,11 @@ impl Guard {
                 Some(ConflictOutcome::Noise { proposal, .. }) => {
                     self.rule_proposal(*proposal).await?.standing == RuleStanding::Open
                 }
-                Some(ConflictOutcome::KeptApproved | ConflictOutcome::OtherDocument { .. }) => false,
+                Some(
+                    ConflictOutcome::KeptApproved
+                    | ConflictOutcome::AmendmentProposed { .. }
+                    | ConflictOutcome::OtherDocument { .. },
+                ) => false,
             };
             if still_takes {
                 return Ok(Some(known));

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::amendment::Proposer;
 use super::desk::HISTORY_ROWS_MAX;
 use super::report::check_text;
 use super::review::checked_link;
@@ -348,6 +349,24 @@ impl Guard {
     ) -> Result<ConflictOutcome, Refusal> {
         match verdict {
             ConflictVerdict::KeepApproved => Ok(ConflictOutcome::KeptApproved),
+            ConflictVerdict::ProposeAmendment => {
+                let (payload, _) = self.received(conflict).await?;
+                let from = Some(conflict.id);
+                let proposed = self.propose(Proposer::Person(person), operation.id, payload, reason, None, from).await;
+                let amendment = match proposed {
+                    Ok(amendment) => amendment,
+                    // An earlier try proposed it, and was cut off before it was noted here.
+                    Err(refusal @ Refusal::AmendmentOpen { amendment: Some(open), .. }) => {
+                        let open = self.amendment(&person.reach, open).await?;
+                        if open.from_conflict != from {
+                            return Err(refusal);
+                        }
+                        open
+                    }
+                    Err(refusal) => return Err(refusal),
+                };
+                Ok(ConflictOutcome::AmendmentProposed { amendment: amendment.id, revision: amendment.revision })
+            }
             ConflictVerdict::OtherDocument { document } => {
                 let key = OperationKey { document: document.clone(), revision: 1, ..operation.key.clone() };
                 if key.document == operation.key.document {
@@ -493,8 +512,12 @@ fn decided(decision: &ConflictDecision) -> ConflictRefusal {
 }
 
 fn decision_facts(conflict: &Conflict, decision: &ConflictDecision) -> crate::json::Json {
+    let amendment = match &decision.outcome {
+        ConflictOutcome::AmendmentProposed { amendment, .. } => Some(text(&amendment.to_string())),
+        ConflictOutcome::KeptApproved | ConflictOutcome::OtherDocument { .. } | ConflictOutcome::Noise { .. } => None,
+    };
     let (document, proposal, places) = match &decision.outcome {
-        ConflictOutcome::KeptApproved => (None, None, None),
+        ConflictOutcome::KeptApproved | ConflictOutcome::AmendmentProposed { .. } => (None, None, None),
         ConflictOutcome::OtherDocument { key } => (Some(text(key.document.as_str())), None, None),
         ConflictOutcome::Noise { places, proposal } => {
             let places = places.iter().map(|place| text(&place.to_string())).collect();
@@ -504,6 +527,7 @@ fn decision_facts(conflict: &Conflict, decision: &ConflictDecision) -> crate::js
     detail([
         ("conflict", Some(text(&conflict.id.to_string()))),
         ("outcome", Some(text(decision.outcome.as_str()))),
+        ("amendment", amendment),
         ("document", document),
         ("proposal", proposal),
         ("places", places),

@@ -251,7 +251,11 @@ pub fn answer(
                     ". A person decided that it is another document: begin it as document {:?}",
                     key.document.as_str()
                 ),
-                Some(outcome @ (ConflictOutcome::KeptApproved | ConflictOutcome::Noise { .. })) => {
+                Some(
+                    outcome @ (ConflictOutcome::KeptApproved
+                    | ConflictOutcome::AmendmentProposed { .. }
+                    | ConflictOutcome::Noise { .. }),
+                ) => {
                     format!(". A person decided: {}", outcome.sentence())
                 }
             };

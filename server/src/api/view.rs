@@ -207,7 +207,7 @@ pub struct ConflictBody<'a> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ConflictDecision)]
 pub struct ConflictDecisionBody<'a> {
-    /// `kept_approved`: the approved payload stands. `other_document`: begin this payload under `key`. `noise`: what differs shall be
+    /// `kept_approved`: the approved payload stands. `amendment_proposed`: it waits for approval as the next revision. `other_document`: begin this payload under `key`. `noise`: what differs shall be
     /// left out of the fingerprint.
     pub outcome: &'a str,
     /// When it was decided.
@@ -244,7 +244,9 @@ impl<'a> ConflictDecisionBody<'a> {
                 action: key.action.as_str(),
                 revision: key.revision,
             }),
-            ConflictOutcome::KeptApproved | ConflictOutcome::Noise { .. } => None,
+            ConflictOutcome::KeptApproved
+            | ConflictOutcome::AmendmentProposed { .. }
+            | ConflictOutcome::Noise { .. } => None,
         };
         let outcome = decision.outcome.as_str();
         Self { outcome, decided_at: Moment(decision.at), reason: &decision.reason, key }
