@@ -534,3 +534,28 @@ async fn what_lies_outside_reach_looks_as_if_it_did_not_exist() {
     let refused = team.world.guard.propose(Proposer::Token(&reader), base, payload(THIRD), "why", None, None).await;
     assert!(matches!(refused, Err(Refusal::Forbidden { .. })));
 }
+
+/// A record that is changed in place may keep the reference of the revision before it. Not to find the new reference then proves
+/// nothing; a new record that is not found is proven absent as ever.
+#[tokio::test]
+async fn not_to_find_what_is_changed_in_place_is_no_proof() {
+    for (correction, state) in [(Correction::Amend, StateName::Unknown), (Correction::Replace, StateName::Failed)] {
+        let team = Team::new().await;
+        let amendment = AmendmentRules { before_reconciliation: correction, ..rules() };
+        let asked = Workflow { destination: Some("ledger".to_owned()), amendment, ..handoff() };
+        team.world.configure(vec![asked], vec![ledger(Some(30))]).await;
+        let base = team.confirmed("812").await;
+        let proposed = team.proposes(base, SECOND).await.unwrap();
+        let held = looked(Finding::Found { destination_reference: "task-907".to_owned() });
+        team.approves_seeing(&team.finance("grace"), proposed.id, held, false).await.unwrap();
+        let permit = Permit::of(team.asks("812", 2, SECOND).await);
+        team.billing.is_unsure(&permit, "timed out").await.unwrap();
+        for _ in 0..3 {
+            team.world.clock.advance(3_600);
+            let now = guard::clock::Clock::now(&*team.world.clock);
+            let absent = looked(Finding::Absent).unwrap();
+            team.world.guard.looked_up(permit.id, now, &absent).await.unwrap();
+        }
+        assert_eq!(team.world.state(permit.id).await, state, "{correction:?}");
+    }
+}

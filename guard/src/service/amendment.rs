@@ -333,6 +333,15 @@ impl Guard {
         Ok(Some(Amends { correction: amendment.ruled.correction, previous, payload }))
     }
 
+    /// Whether the operation is an amendment that changes the destination's record in place.
+    pub(super) async fn amends_in_place(&self, operation: &Operation) -> Result<bool, Refusal> {
+        if operation.key.revision < 2 {
+            return Ok(false);
+        }
+        let amendment = self.inner.store.amendments_of(operation.id, 1).await?.pop();
+        Ok(amendment.is_some_and(|amendment| amendment.ruled.correction == Correction::Amend))
+    }
+
     /// Takes back the permission to send a revision whose base moved.
     pub(super) async fn make_void(
         &self,

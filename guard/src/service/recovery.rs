@@ -199,7 +199,8 @@ impl Guard {
             // Behind the operation: whatever changes it since makes this change stale.
             let recovery = self.inner.store.recovery(id).await?;
             let recovery = recovery.filter(|_| operation.state.name() == StateName::Unknown);
-            let finality = self.finality(&operation);
+            // A record that is changed in place may keep the reference of the revision before it: not to find the new one is no proof.
+            let finality = if self.amends_in_place(&operation).await? { None } else { self.finality(&operation) };
             let random = self.inner.entropy.bytes();
             let step = recovery.map(|recovery| recovery.after(&looked.finding, asked_at, at, finality, random));
             let absence = step.as_ref().and_then(|step| step.absence);

@@ -78,7 +78,7 @@ pub struct AmendmentBody<'a> {
     /// When it expires, unless somebody decides before.
     #[schema(value_type = String, format = DateTime)]
     pub expires_at: Moment,
-    /// Where a person decides on it.
+    /// Where a person sees it.
     #[schema(format = "uri")]
     pub review_url: String,
 }
@@ -170,7 +170,7 @@ impl<'a> AmendmentBody<'a> {
             approvals: amendment.approvals.iter().map(ApprovalBody::of).collect(),
             proposed_at: Moment(amendment.proposed_at),
             expires_at: Moment(amendment.expires_at),
-            review_url: format!("{public_url}/amendments/{}", amendment.id),
+            review_url: format!("{public_url}/operations/{}", amendment.operation),
         }
     }
 }
