@@ -45,6 +45,7 @@ try {
     decide: `/unknown?decide=${unknown.operation.id}`,
     "operation-unknown": `/operations/${unknown.operation.id}`,
     "operation-conflict": `/operations/${conflict.operation.id}`,
+    activity: "/activity",
     settings: "/settings",
     missing: "/operations/0192f0c1-2345-7890-abcd-0123456789ab",
   });

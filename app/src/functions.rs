@@ -13,6 +13,7 @@ pub(crate) mod create_token;
 pub(crate) mod decide_conflict;
 pub(crate) mod decide_rules;
 pub(crate) mod drop_view;
+pub(crate) mod list_activity;
 pub(crate) mod list_conflicts;
 pub(crate) mod list_operations;
 pub(crate) mod list_periods;

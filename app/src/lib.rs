@@ -27,6 +27,8 @@ mod wording;
 
 pub use app::App;
 #[cfg(feature = "ssr")]
+pub use functions::list_activity::asked_for as activity_asked_for;
+#[cfg(feature = "ssr")]
 pub use functions::list_unknown::asked_for as asked_of_queue;
 #[cfg(feature = "ssr")]
 pub use functions::{list_conflicts::conflicts_asked_for, list_operations::asked_for};

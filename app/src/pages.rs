@@ -3,6 +3,7 @@
 //! The browser's half comes in parts: the frame with what every page needs, and one part for each group of pages below, which is
 //! loaded with the first of its pages. A new page is a line here and a route in `app.rs`; it costs the other parts nothing.
 
+pub(crate) mod activity;
 pub(crate) mod compare;
 pub(crate) mod conflict;
 pub(crate) mod conflicts;
@@ -78,6 +79,7 @@ macro_rules! parts {
 parts! {
     entrance { login::LoginPage, welcome::WelcomePage }
     overview { overview::OverviewPage }
+    activity { activity::ActivityPage }
     lists { operations::OperationsPage, run::RunPage }
     operation { operation::OperationPage }
     compare { compare::ComparePage }

@@ -4,6 +4,7 @@
 //! through [`store::Store`] and [`store::Registry`]. It compiles for `wasm32`, so the browser renders these very types.
 
 pub mod access;
+pub mod activity;
 pub mod actor;
 pub mod amendment;
 pub mod canonical;

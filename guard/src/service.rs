@@ -3,6 +3,7 @@
 //! Every change is a compare-and-set on the operation's version, together with its trail entry. When somebody else moved first, the
 //! operation is loaded and decided again.
 
+mod activity;
 mod administration;
 mod amendment;
 mod begin;

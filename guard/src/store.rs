@@ -1,6 +1,7 @@
 //! What the guard asks of a database. Every method is atomic; the store never decides anything, so that two databases cannot drift
 //! apart on rules. Every write has been made durable when its method returns.
 
+mod activity;
 mod amendment;
 mod conflict;
 mod lists;
@@ -37,6 +38,7 @@ use crate::token::{Reach, Token};
 use crate::trail::{ChainHash, Entry};
 use crate::workflow::Workflow;
 
+pub use activity::Activities;
 pub use amendment::{AmendmentChange, Amendments};
 pub use conflict::{Conflicts, LISTED_CHANGES_CHARACTERS_MAX};
 pub use lists::Lists;
@@ -145,7 +147,9 @@ pub struct Delivery {
 
 /// Operations and what belongs to them.
 #[async_trait]
-pub trait Store: Amendments + Conflicts + Lists + Periods + Reconciliations + Reviews + Rules + Send + Sync {
+pub trait Store:
+    Activities + Amendments + Conflicts + Lists + Periods + Reconciliations + Reviews + Rules + Send + Sync
+{
     /// The operation with this id.
     async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
 

@@ -1,5 +1,6 @@
 //! Lists as files: what a filter says, all pages of it, streamed. A list plugs in as [`Listed`].
 
+mod activity;
 mod conflicts;
 mod operations;
 mod text;
@@ -24,6 +25,7 @@ use guard::refusal::Refusal;
 use guard::service::{Exported, Guard};
 use tokio::sync::mpsc;
 
+use self::activity::Activities;
 use self::conflicts::Conflicts;
 use self::operations::{Operations, Uncertain};
 use self::text::Format;
@@ -96,6 +98,7 @@ fn listed(visit: &Visit, person: &Person, name: &str, query: &str) -> Result<Box
         "operations" => Ok(Box::new(Operations::of_table(visit, person, query)?)),
         "conflicts" => Ok(Box::new(Conflicts::of(visit, person, query)?)),
         "unknown" => Ok(Box::new(Uncertain::of_queue(visit, person, query)?)),
+        "activity" => Ok(Box::new(Activities::of(visit, person, query)?)),
         _ => Err(Problem::not_found("list")),
     }
 }

@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by failing")]
 
+#[path = "store/activity.rs"]
+mod activity;
 #[path = "store/administration.rs"]
 mod administration;
 #[path = "store/conflicts.rs"]

@@ -52,7 +52,7 @@ pub(crate) fn ClaimBar(
                     <span class="claim-who">
                         <Plain text=review::claim(held.as_ref(), &person.email, now) />
                     </span>
-                    <button type="submit" class="is-quiet is-small" disabled=is_barred aria-describedby=is_barred.then_some("claim-why-not")>
+                    <button type="submit" data-key="e" class="is-quiet is-small" disabled=is_barred aria-describedby=is_barred.then_some("claim-why-not")>
                         {button}
                     </button>
                     {why_not.map(|why| view! { <span class="why-not" id="claim-why-not"><Plain text=why /></span> })}

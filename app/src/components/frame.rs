@@ -112,6 +112,12 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
                             </A>
                         </li>
                         <li>
+                            <A href="/activity" attr:data-go="y">
+                                <Icon picture=Picture::Clock />
+                                "Activity"
+                            </A>
+                        </li>
+                        <li>
                             <A href="/settings" attr:data-go="s">
                                 <Icon picture=Picture::Sliders />
                                 "Settings"

@@ -24,7 +24,7 @@ const ROWS: &str = "main tbody tr:has(a[href]), main [data-row]";
 const SEARCH: &str = "main [data-key='/'], main form[role=search] input:not([type=hidden])";
 
 /// Every key, as the list shows it.
-const TABLE: [Keys; 18] = [
+const TABLE: [Keys; 19] = [
     keys(&["?"], "Show the keys of this page", "body"),
     keys(&["/"], "Search", SEARCH),
     keys(&["j"], "To the next row", ROWS),
@@ -42,6 +42,7 @@ const TABLE: [Keys; 18] = [
     keys(&["g", "c"], "Go to the conflicts", "[data-go=c]"),
     keys(&["g", "a"], "Go to the amendments", "[data-go=a]"),
     keys(&["g", "m"], "Go to the metrics", "[data-go=m]"),
+    keys(&["g", "y"], "Go to the activity", "[data-go=y]"),
     keys(&["g", "s"], "Go to the settings", "[data-go=s]"),
 ];
 

@@ -47,7 +47,7 @@ pub(crate) fn RecoveryPanel(
             <ActionForm action=act>
                 <input type="hidden" name="operation" value=operation.to_string() />
                 <p class="actions">
-                    <button type="submit" class="is-quiet" disabled=is_barred aria-describedby=is_barred.then_some("look-up-why-not")>
+                    <button type="submit" class="is-quiet" data-key="l" disabled=is_barred aria-describedby=is_barred.then_some("look-up-why-not")>
                         "Look up now"
                     </button>
                     {why_not.map(|why| view! { <span class="why-not" id="look-up-why-not"><Plain text=why /></span> })}

@@ -69,6 +69,12 @@ fn line(happening: Happening) -> impl IntoView {
     .into_any()
 }
 
+/// What an entry of the trail tells, in words.
+#[cfg(feature = "ssr")]
+pub(crate) fn sentence(entry: &Entry) -> String {
+    of_entry(entry).sentence
+}
+
 fn of_entry(entry: &Entry) -> Happening {
     let fact = |name: &str| entry.detail.member(name).map(plain);
     let attempt = fact("attempt").unwrap_or_default();

@@ -180,6 +180,9 @@ pub fn asked_for(query: &str) -> Result<(guard::queue::Filter, guard::queue::Ord
 }
 
 #[cfg(feature = "ssr")]
+pub(crate) use parse::moment as parse_moment;
+
+#[cfg(feature = "ssr")]
 mod parse {
     use guard::{
         clock::Timestamp,
@@ -245,7 +248,7 @@ mod parse {
         }
     }
 
-    fn moment(field: &str, text: &str) -> Result<Option<Timestamp>, Refusal> {
+    pub(crate) fn moment(field: &str, text: &str) -> Result<Option<Timestamp>, Refusal> {
         if text.is_empty() {
             return Ok(None);
         }

@@ -1,5 +1,6 @@
 //! The documented contracts of `Store` and `Registry`, kept in memory, with faults on demand.
 
+mod activity;
 mod amendment;
 mod conflict;
 mod lists;
@@ -91,6 +92,7 @@ struct Tables {
     amendments: Vec<(Amendment, String)>,
     recoveries: BTreeMap<OperationId, Recovery>,
     reviews: BTreeMap<OperationId, Review>,
+    trail_check: Option<guard::activity::TrailCheck>,
     accesses: BTreeMap<String, Access>,
     lists: lists::ListTables,
     rules: rules::RuleTables,

@@ -1,5 +1,7 @@
 //! `onceover trail`.
 
+use guard::activity::TrailCheck;
+
 use super::{Common, Failure, Opened, print};
 use crate::trail as proof;
 
@@ -32,6 +34,12 @@ impl Trail {
 async fn verify(common: &Common) -> Result<(), Failure> {
     let opened = Opened::existing(&common.settle(&common.configuration()?.server)?).await?;
     let proven = proof::verify(opened.database.ledger.as_ref(), &opened.guard.catalogue()).await;
+    let broken = proven.as_ref().err().map(ToString::to_string);
+    let entries = proven.as_ref().map_or(0, |report| report.entries);
+    // The desk shows it. A copy that cannot be written to is proven all the same.
+    if let Err(fault) = opened.guard.trail_checked(&TrailCheck { at: opened.guard.now(), entries, broken }).await {
+        tracing::warn!(%fault, "what the verification showed could not be kept");
+    }
     let report = opened.close(proven.map_err(|broken| Failure(broken.to_string()))).await?;
     let mut text = format!(
         "The trail is whole: {} entries, {} operations, {} payloads, {} seals.\n",

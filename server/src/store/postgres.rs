@@ -4,6 +4,7 @@
 //! Begins and reports go through batches (`writer`) and lookups that are asked together (`lookup`), each over connections of their
 //! own; everything else takes a connection of the pool.
 
+mod activity;
 mod amendment;
 mod batch;
 mod clock;

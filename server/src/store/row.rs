@@ -2,6 +2,7 @@
 //!
 //! PostgreSQL reads them through `FromRow`, by name; SQLite through [`FromSqlite`], by the order of the `COLUMNS` constants.
 
+mod activity;
 mod administration;
 mod amendment;
 mod history;
@@ -14,6 +15,7 @@ mod review;
 mod rules;
 mod sqlite;
 
+pub use activity::{OF_PEOPLE, SealingRow, TrailCheckRow, activity_page, person_actor};
 pub use administration::{DestinationRow, PersonRow, TokenRow, WorkflowRow};
 pub use amendment::AmendmentRow;
 pub use history::{ConflictGroupRow, ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, SealRow};

@@ -1,5 +1,6 @@
 //! One SQLite file: a writer that commits in groups, and readers that it never holds up.
 
+mod activity;
 mod amendment;
 mod behind;
 mod conflict;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use guard::activity::ActivityFilter;
 use guard::decision::{Decision, DecisionName};
 use guard::id::OperationId;
 use guard::key::{KeyPart, OperationKey};
@@ -10,6 +11,7 @@ use guard::queue::{Filter, Order, PageRequest, Sought};
 use guard::recovery::Claim;
 use guard::state::StateName;
 use guard::token::Reach;
+use guard::trail::EntryKind;
 use server::trail::{ChainId, Moment};
 use sqlx::Connection as _;
 
@@ -51,6 +53,9 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
         "operation_by_worker",
         "operation_left",
         "operation_unfinished",
+        "entry_by_people",
+        "entry_by_person",
+        "entry_of_people_by_kind",
         "entry_pkey",
         "body_pkey",
         "conflict_by_payload",
@@ -104,6 +109,12 @@ async fn ask_everything(server: &Server, document: &str) {
     store.operations(&everywhere, &Filter::default(), Order::LongestUncertain, &page).await.unwrap();
     store.waiting(&everywhere).await.unwrap();
     store.expired(now() - chrono::TimeDelta::days(1), 100).await.unwrap();
+
+    let rare = ActivityFilter { person: some("rare@example.test"), ..ActivityFilter::default() };
+    let of_kind = ActivityFilter { kind: Some(EntryKind::Resolved), ..ActivityFilter::default() };
+    for filter in [ActivityFilter::default(), rare, of_kind] {
+        store.activities(&everywhere, &filter, &page).await.unwrap();
+    }
 
     let id = operation.id;
     assert_eq!(store.entries(id, 0, 10).await.unwrap().len(), 2);
@@ -177,6 +188,13 @@ async fn fill(fresh: &Fresh, server: &Server) {
     let scheduled = "INSERT INTO recovery (operation, destination, since, last_write_at, due_at, lookups) \
          SELECT id, 'ledger', created_at, created_at, created_at, 0 FROM operation WHERE document LIKE 'filling %'";
     sqlx::query(scheduled).execute(&mut connection).await.unwrap();
+    // As many deeds of people, few of them by one person or of one kind.
+    let deeds = "INSERT INTO entry (chain, sequence, at, actor, kind, detail, hash) \
+         SELECT chain, 2, at, CASE number % 1000 WHEN 1 THEN 'person:rare@example.test' ELSE 'person:ada@example.test' END, \
+         CASE number % 1000 WHEN 2 THEN 'resolved' ELSE 'claimed' END, detail, hash FROM \
+         (SELECT entry.*, row_number() OVER () AS number FROM entry JOIN operation ON operation.id = entry.chain \
+          WHERE sequence = 1 AND document LIKE 'filling %') AS begun";
+    sqlx::query(deeds).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
     until_gone(fresh, "filling").await;
 }

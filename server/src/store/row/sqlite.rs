@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::{
     AccessRow, AmendmentRow, ClosedPeriodRow, ConflictGroupRow, ConflictRow, CountRow, DayRow, DeliveryRow,
     DestinationRow, EntryRow, EvidenceRow, OperationRow, PeriodOperationRow, PersonRow, ReceivedRow, ReconciledRow,
-    ReconciliationRow, RecoveryRow, ReportRow, ReviewRow, RuleProposalRow, SealRow, TokenRow, WorkflowRow,
-    WorkflowVersionRow,
+    ReconciliationRow, RecoveryRow, ReportRow, ReviewRow, RuleProposalRow, SealRow, SealingRow, TokenRow,
+    TrailCheckRow, WorkflowRow, WorkflowVersionRow,
 };
 
 /// A row that rusqlite can read.
@@ -183,6 +183,20 @@ impl FromSqlite for EntryRow {
             detail: columns.take()?,
             hash: columns.take()?,
         })
+    }
+}
+
+impl FromSqlite for SealingRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self { number: columns.take()?, at: columns.take()?, until: columns.take()?, hash: columns.take()? })
+    }
+}
+
+impl FromSqlite for TrailCheckRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self { at: columns.take()?, entries: columns.take()?, broken: columns.take()? })
     }
 }
 
