@@ -62,7 +62,7 @@ pub enum Decision {
     /// The revision before it is missing or not confirmed.
     PreviousRevision {
         /// The revision before it, where it exists.
-        previous: Option<Operation>,
+        previous: Option<Box<Operation>>,
         /// Why an approval that was given holds no longer, where that is so.
         reason: Option<String>,
     },

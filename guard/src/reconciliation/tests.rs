@@ -268,8 +268,7 @@ proptest! {
         let mut order: Vec<usize> = (0..theirs.len()).collect();
         order.sort_by_key(|at| seed.rotate_left(u32::try_from(*at).unwrap() * 7) ^ u64::try_from(*at).unwrap());
         let shuffled: Vec<Record> = order.iter().map(|at| theirs[*at].clone()).collect();
-        let mut backwards = ours.clone();
-        backwards.reverse();
+        let backwards: Vec<Operation> = ours.iter().rev().cloned().collect();
         let again = reconcile(&backwards, &shuffled);
         let mut twice: Vec<(String, Bucket)> = shuffled
             .iter()

@@ -94,7 +94,7 @@ pub(super) enum Standing {
         /// The amendment, where there is one.
         amendment: Box<Option<Amendment>>,
         /// The revision before it.
-        previous: Option<Operation>,
+        previous: Option<Box<Operation>>,
         /// Why.
         reason: String,
     },
@@ -315,7 +315,7 @@ impl Guard {
             }
             (amendment, previous, reason) => {
                 let reason = reason.unwrap_or_default();
-                Ok(Standing::Void { amendment: Box::new(amendment), previous, reason })
+                Ok(Standing::Void { amendment: Box::new(amendment), previous: previous.map(Box::new), reason })
             }
         }
     }

@@ -376,7 +376,7 @@ impl Guard {
             Some(AmendmentState::Void { reason, .. }) => {
                 let key = operation.key.at_revision(operation.key.revision - 1);
                 let previous = self.inner.store.operation_by_key(&key).await?;
-                Ok(Decision::PreviousRevision { previous, reason: Some(reason) })
+                Ok(Decision::PreviousRevision { previous: previous.map(Box::new), reason: Some(reason) })
             }
             Some(
                 AmendmentState::AwaitingApproval
@@ -396,7 +396,7 @@ impl Guard {
             Some(previous) if matches!(previous.state, State::Confirmed { .. }) => {
                 Decision::ApprovalMissing { previous }
             }
-            previous => Decision::PreviousRevision { previous, reason: None },
+            previous => Decision::PreviousRevision { previous: previous.map(Box::new), reason: None },
         })
     }
 

@@ -494,12 +494,11 @@ impl Guard {
 
     /// A conflict with its operation, where that lies within reach.
     async fn conflict_within(&self, reach: &Reach, conflict: Conflict) -> Result<(Conflict, Operation), Refusal> {
-        let operation = self.reachable(reach, conflict.operation).await;
-        let operation = operation.map_err(|refusal| match refusal {
-            Refusal::NotFound { .. } => Refusal::not_found("conflict"),
-            other => other,
-        })?;
-        Ok((conflict, operation))
+        match self.reachable(reach, conflict.operation).await {
+            Ok(operation) => Ok((conflict, operation)),
+            Err(Refusal::NotFound { .. }) => Err(Refusal::not_found("conflict")),
+            Err(refusal) => Err(refusal),
+        }
     }
 }
 

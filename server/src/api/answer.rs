@@ -236,7 +236,7 @@ pub fn answer(
                 (Some(_), None) => Cow::Borrowed("the revision before this one is not confirmed"),
                 (None, None) => Cow::Borrowed("the revision before this one was never begun"),
             };
-            Err(held(name, detail, Held { previous: previous.as_ref().map(PreviousBody::of), ..Held::of(name) }))
+            Err(held(name, detail, Held { previous: previous.as_deref().map(PreviousBody::of), ..Held::of(name) }))
         }
         Decision::Rejected { operation, reason } => {
             let detail = format!("the amendment was rejected: {reason}");
