@@ -129,7 +129,7 @@ fn table(differences: &[Difference<'_>], labels: (&str, &str), contents: (&Json,
     });
     let title = format!("What differs: {}", wording::counted(total as u64, "change", "changes"));
     view! {
-        <div id="changes" class="scroll" tabindex="0" role="region" aria-label=title.clone()>
+        <div id="changes" class="scroll" tabindex="0" role="region" aria-label=title>
             <table class="cards changes">
                 <caption class="hidden">{title.clone()}</caption>
                 {head(labels)}
@@ -377,7 +377,7 @@ fn whole(lines: &[Line], labels: (&str, &str), place: &Place<'_>) -> AnyView {
     for stretch in stretches(&lines[from..until]) {
         match stretch {
             Stretch::Shown(lines) => {
-                parts.push(lines.iter().map(|line| line_view(line, is_split)).collect_view().into_any())
+                parts.push(lines.iter().map(|line| line_view(line, is_split)).collect_view().into_any());
             }
             Stretch::Folded(lines) => {
                 let count = wording::counted(lines.len() as u64, "unchanged line", "unchanged lines");

@@ -5,6 +5,8 @@
 #[path = "support/world.rs"]
 mod world;
 
+use std::sync::Arc;
+
 use guard::actor::Actor;
 use guard::id::{PersonId, RuleProposalId};
 use guard::person::{Person, Role};
@@ -19,7 +21,7 @@ use insta::assert_snapshot;
 use world::{HANDOFF, World, careful, handoff};
 
 fn person(name: &str, role: Role) -> Person {
-    let id = PersonId::new(world::start(), [name.len() as u8; 16]);
+    let id = PersonId::new(world::start(), [u8::try_from(name.len()).unwrap(); 16]);
     Person { id, email: format!("{name}@example.test"), role, reach: Reach::EVERYTHING }
 }
 
@@ -72,7 +74,7 @@ async fn what_another_person_approves_is_the_next_version_and_is_stamped() {
 
     let approved = decide(&world, &finn, proposal.id, RuleVerdict::Approve).await.unwrap();
     assert_eq!(approved.standing.version(), Some(2));
-    let held = world.guard.catalogue().workflows[HANDOFF].clone();
+    let held = Arc::clone(&world.guard.catalogue().workflows[HANDOFF]);
     assert_eq!((held.version, Some(held.workflow.amendment.clone())), (2, lines_may_change().amendment));
     assert_eq!(held.workflow.volatile, handoff().volatile, "what was not proposed stays");
 

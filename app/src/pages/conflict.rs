@@ -125,7 +125,7 @@ fn Shown(report: ConflictPageReport, search: ConflictSearch) -> impl IntoView {
                 {form}
             </div>
             <div class="detail-side">
-                <Facts conflict=conflict.clone() operation opened_by deliveries />
+                <Facts conflict=conflict operation opened_by deliveries />
             </div>
         </div>
     }

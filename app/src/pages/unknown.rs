@@ -289,7 +289,7 @@ fn Row(
     };
     let not_before = outlook.as_ref().and_then(|outlook| wording::not_applied_from(outlook, as_of));
     let forms = {
-        let (operation, id, standing) = (operation.clone(), id.clone(), standing.clone());
+        let (operation, id, standing) = (operation.clone(), id.clone(), standing);
         move || {
             is_chosen.get().then(|| {
                 let is_opened = came_open.get_value() != id;
@@ -359,7 +359,7 @@ fn Row(
                 <Amount money=operation.money.clone() />
             </td>
             <td data-label="Worker">
-                {match operation.worker.clone() {
+                {match operation.worker {
                     Some(worker) => view! { <Plain text=worker /> }.into_any(),
                     None => view! { <span class="none">"not named"</span> }.into_any(),
                 }}

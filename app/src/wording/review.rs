@@ -73,7 +73,7 @@ pub(crate) enum Ageing {
     /// Within them, or there are none.
     Fresh,
     /// Beyond the first.
-    Ageing,
+    Old,
     /// Beyond the last.
     Late,
 }
@@ -85,7 +85,7 @@ pub(crate) fn ageing(rules: &ReviewRules, since: Timestamp, now: Timestamp) -> A
     if is_over(rules.late_after_minutes) {
         Ageing::Late
     } else if is_over(rules.warn_after_minutes) {
-        Ageing::Ageing
+        Ageing::Old
     } else {
         Ageing::Fresh
     }
@@ -96,7 +96,7 @@ impl Ageing {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",
-            Self::Ageing => "ageing",
+            Self::Old => "ageing",
             Self::Late => "late",
         }
     }
@@ -106,7 +106,7 @@ impl Ageing {
         let limit = |minutes: Option<u32>| duration(TimeDelta::minutes(minutes.unwrap_or_default().into()));
         match self {
             Self::Fresh => None,
-            Self::Ageing => Some(format!("over {}", limit(rules.warn_after_minutes))),
+            Self::Old => Some(format!("over {}", limit(rules.warn_after_minutes))),
             Self::Late => Some(format!("late: over {}", limit(rules.late_after_minutes))),
         }
     }

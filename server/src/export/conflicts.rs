@@ -1,5 +1,7 @@
 //! Conflicts as a list that leaves the desk.
 
+use std::sync::Arc;
+
 use app::context::Visit;
 use async_trait::async_trait;
 use guard::conflict::{Conflict, ConflictFilter, ConflictOrder};
@@ -34,14 +36,14 @@ pub(super) struct Conflicts {
     person: Person,
     filter: ConflictFilter,
     order: ConflictOrder,
-    address: std::sync::Arc<str>,
+    address: Arc<str>,
 }
 
 impl Conflicts {
     /// The queue, as its address asks for it; one by one.
     pub(super) fn of(visit: &Visit, person: &Person, query: &str) -> Result<Self, Refusal> {
         let (filter, order) = app::conflicts_asked_for(query)?;
-        let (guard, address) = (visit.guard.clone(), visit.address.clone());
+        let (guard, address) = (visit.guard.clone(), Arc::clone(&visit.address));
         Ok(Self { guard, person: person.clone(), filter, order, address })
     }
 

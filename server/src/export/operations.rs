@@ -1,5 +1,7 @@
 //! Operations as a list that leaves the desk: the table and the queue.
 
+use std::sync::Arc;
+
 use app::context::Visit;
 use async_trait::async_trait;
 use guard::operation::Operation;
@@ -44,7 +46,7 @@ pub(super) struct Operations {
     person: Person,
     filter: Filter,
     order: Order,
-    address: std::sync::Arc<str>,
+    address: Arc<str>,
 }
 
 impl Operations {
@@ -55,7 +57,7 @@ impl Operations {
     }
 
     fn of(visit: &Visit, person: &Person, filter: Filter, order: Order) -> Self {
-        let (guard, address) = (visit.guard.clone(), visit.address.clone());
+        let (guard, address) = (visit.guard.clone(), Arc::clone(&visit.address));
         Self { guard, person: person.clone(), filter, order, address }
     }
 

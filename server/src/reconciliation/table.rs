@@ -93,13 +93,11 @@ impl<R: Read> Reader for Table<R> {
 }
 
 fn fault(error: &csv::Error, lines_before: u64) -> Fault {
-    match error.kind() {
-        csv::ErrorKind::Io(error) => Fault::of_io(error).last(),
-        _ => {
-            let line = error.position().map_or(0, csv::Position::line) + lines_before;
-            Fault::at(line, error.to_string()).last()
-        }
+    if let csv::ErrorKind::Io(error) = error.kind() {
+        return Fault::of_io(error).last();
     }
+    let line = error.position().map_or(0, csv::Position::line) + lines_before;
+    Fault::at(line, error.to_string()).last()
 }
 
 /// A first line `sep=;`, as spreadsheets write it: what it says, and where it ends.

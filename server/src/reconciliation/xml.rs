@@ -131,12 +131,11 @@ impl<R: BufRead> Elements<R> {
             Err(quick_xml::Error::Io(error)) => return Err(Fault::of_io(&error).last()),
             Err(error) => return Err(self.fault(format!("is no XML that can be read: {error}"))),
         };
-        match event {
-            Event::DocType(_) => {
-                Err(self.fault("has a document type, which is not taken: it could name files and addresses to read"))
-            }
-            event => Ok(event),
+        if matches!(event, Event::DocType(_)) {
+            let why = "has a document type, which is not taken: it could name files and addresses to read";
+            return Err(self.fault(why));
         }
+        Ok(event)
     }
 
     /// Reads an element to its end.

@@ -139,7 +139,7 @@ impl Uncertain {
         let (start, end) = (start_of(block), start_of(block + 1));
         let wanted = (block + 1) * plan.unknown / blocks - block * plan.unknown / blocks;
         let (place, length) = (number - start, end - start);
-        if block % 2 == 0 {
+        if block.is_multiple_of(2) {
             if place < wanted { Self::InBurst { burst: block, place } } else { Self::No }
         } else if is_chosen(place, wanted, length) {
             Self::Alone

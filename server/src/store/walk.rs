@@ -104,6 +104,7 @@ const UNFINISHED: &str = "state <> 'confirmed'";
 
 /// Where a list comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "a list makes one, uses it and is done")]
 pub(super) enum Plan {
     /// From these routes together.
     Routes(Vec<Route>),

@@ -28,12 +28,12 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
     let Some(fresh) = Fresh::postgres().await else { return };
     let server = Server::over(fresh.opened_again().await).await;
     for round in 0..10 {
-        ask_everything(&server, &format!("empty {round}")).await;
+        Box::pin(ask_everything(&server, &format!("empty {round}"))).await;
     }
     fill(&fresh, &server).await;
     let before = Usage::of(&fresh).await;
     for round in 0..10 {
-        ask_everything(&server, &format!("full {round}")).await;
+        Box::pin(ask_everything(&server, &format!("full {round}"))).await;
     }
     server.database.close().await;
     until_gone(&fresh, "key_hash").await;

@@ -149,10 +149,10 @@ fn triage(filter: TriageFilter) -> Triage {
 }
 
 fn place(operation: &Operation) -> Place {
-    let since = match &operation.state {
-        State::Unknown { since, .. } | State::Disputed { since, .. } => since.timestamp_millis(),
-        other => panic!("{other:?}"),
+    let (State::Unknown { since, .. } | State::Disputed { since, .. }) = &operation.state else {
+        panic!("{operation:?}");
     };
+    let since = since.timestamp_millis();
     Place { step: Step::of(operation.money.as_ref().map(Money::stake)), since, id: operation.id }
 }
 

@@ -104,10 +104,12 @@ impl Memory {
             let claim = review.and_then(|review| review.claim_at(*now));
             let waits = review.is_some_and(|review| review.deferral_at(*now).is_some());
             let is_disputed = operation.state.name() == StateName::Disputed;
-            let cause = match &operation.state {
-                State::Disputed { .. } => Cause::Disputed,
-                State::Unknown { reason, .. } if reason == REASON_LEASE_EXPIRED => Cause::LeaseEnded,
-                _ => Cause::Reported,
+            let is_lease_ended =
+                matches!(&operation.state, State::Unknown { reason, .. } if reason == REASON_LEASE_EXPIRED);
+            let cause = match (is_disputed, is_lease_ended) {
+                (true, _) => Cause::Disputed,
+                (false, true) => Cause::LeaseEnded,
+                (false, false) => Cause::Reported,
             };
             let recovery = tables.recoveries.get(&operation.id);
             let looks = recovery.is_some_and(|recovery| recovery.exhausted_at.is_none());
@@ -135,9 +137,7 @@ impl Memory {
 }
 
 fn place(operation: &Operation) -> Option<Place> {
-    let since = match &operation.state {
-        State::Unknown { since, .. } | State::Disputed { since, .. } => since.timestamp_millis(),
-        _ => return None,
-    };
+    let (State::Unknown { since, .. } | State::Disputed { since, .. }) = &operation.state else { return None };
+    let since = since.timestamp_millis();
     Some(Place { step: Step::of(operation.money.as_ref().map(Money::stake)), since, id: operation.id })
 }

@@ -20,19 +20,14 @@ pub(super) struct RuleTables {
 
 impl RuleTables {
     pub(super) fn follow(&mut self, act: &Act, entry: &Entry) {
-        match act {
-            Act::PutRuleProposal(proposal) => {
-                self.proposals.insert(proposal.id, (**proposal).clone());
-            }
-            Act::PutWorkflow(held) => {
-                let place = (held.workflow.name.as_str().to_owned(), held.version);
-                let changed = self
-                    .versions
-                    .get(&place)
-                    .map_or(Some((entry.at, entry.actor.clone())), |known| known.changed.clone());
-                self.versions.insert(place, WorkflowVersion { held: (**held).clone(), changed });
-            }
-            _ => {}
+        if let Act::PutRuleProposal(proposal) = act {
+            self.proposals.insert(proposal.id, (**proposal).clone());
+        }
+        if let Act::PutWorkflow(held) = act {
+            let place = (held.workflow.name.as_str().to_owned(), held.version);
+            let changed =
+                self.versions.get(&place).map_or(Some((entry.at, entry.actor.clone())), |known| known.changed.clone());
+            self.versions.insert(place, WorkflowVersion { held: (**held).clone(), changed });
         }
     }
 

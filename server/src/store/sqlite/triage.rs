@@ -207,7 +207,7 @@ mod tests {
         for (workflow, company, index) in [
             (None, None, "operation_at_risk ("),
             (name.clone(), None, "operation_at_risk_by_workflow ("),
-            (name.clone(), name.clone(), "operation_at_risk_by_company ("),
+            (name.clone(), name, "operation_at_risk_by_company ("),
         ] {
             for show in Show::ALL {
                 let (claim, cause) = (Some(ClaimedBy::Me), Some(Cause::Reported));
