@@ -2,6 +2,8 @@
 //! PostgreSQL server (see `store.rs` for how that one is named).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "api/amendment.rs"]
+mod amendment;
 #[path = "api/answer.rs"]
 mod answer;
 #[path = "api/batch.rs"]

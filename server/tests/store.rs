@@ -9,6 +9,8 @@
 mod activity;
 #[path = "store/administration.rs"]
 mod administration;
+#[path = "store/amendment.rs"]
+mod amendment;
 #[path = "store/conflicts.rs"]
 mod conflicts;
 #[path = "store/deliveries.rs"]

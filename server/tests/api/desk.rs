@@ -26,7 +26,8 @@ use server::store::Database;
 use crate::answer::{Answer, Grant};
 use crate::support::Fresh;
 
-/// The workflows that the tests use: one step, two steps, and one that leaves out what changes with each try.
+/// The workflows that the tests use: one step, two steps, one that leaves out what changes with each try, and one whose total may be
+/// amended.
 const WORKFLOWS: &str = r#"
 [[workflow]]
 name = "handoff"
@@ -45,6 +46,14 @@ two_step = true
 name = "volatile"
 actions = ["post"]
 volatile = ["/meta/attempt", "/meta/sent_at", "/created", "/modified"]
+
+[[workflow]]
+name = "amendable"
+actions = ["post"]
+
+[workflow.amendment]
+amendable = ["/total"]
+before_reconciliation = "amend"
 "#;
 
 /// A clock that runs, and can be moved ahead by hand.
