@@ -3,6 +3,7 @@
 //! It is an automation like any other: it asks a guard over HTTP, writes into a destination, and tells how it went; or, to show the
 //! difference, it leaves the guard out and tries again when in doubt.
 
+mod change;
 mod holding;
 mod order;
 mod report;
@@ -14,15 +15,19 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use guard::destination::{Create, Destination};
+use guard::person::Person;
+use guard::service::Guard;
 use guard::workflow::Workflow;
 use tokio::time::Instant;
 
+pub use change::amendment_rules;
 pub use order::{CONTENT_DEFAULT, Content};
 pub use report::{Report, Row, Verdict};
 pub use scenario::Scenario;
 
 use crate::destination::Destinations;
 use crate::sandbox::Sandbox;
+use report::Played;
 use scenario::Script;
 use worker::End;
 
@@ -36,8 +41,12 @@ const LOOK_AGAIN_MILLISECONDS: u64 = 500;
 pub struct GuardAccess {
     /// Its address.
     pub url: String,
-    /// A token that may write.
+    /// A token that may write and propose.
     pub token: String,
+    /// The guard itself, for what people decide at the desk.
+    pub guard: Guard,
+    /// The people who approve.
+    pub people: Vec<Person>,
 }
 
 /// What is drilled.
@@ -60,6 +69,8 @@ pub struct Drill {
 struct Running {
     drill: Drill,
     create: Create,
+    /// How a record of the sandbox is changed.
+    change: Create,
     destinations: Destinations,
     /// Numbers the begins, so that one whose answer was lost can be repeated.
     begins: AtomicU64,
@@ -99,7 +110,13 @@ impl Drill {
         let Some(create) = self.destination.create.clone() else {
             return Err("there is nothing to create with".to_owned());
         };
-        let running = Running { create, destinations: Destinations::default(), begins: AtomicU64::new(0), drill: self };
+        let running = Running {
+            change: change::of_the_sandbox(&create),
+            create,
+            destinations: Destinations::default(),
+            begins: AtomicU64::new(0),
+            drill: self,
+        };
         let rows = join_all(Scenario::ALL.map(|scenario| running.play(scenario))).await;
         Ok(Report {
             is_guarded: running.drill.guard.is_some(),
@@ -117,7 +134,7 @@ impl Running {
     }
 
     async fn play(&self, scenario: Scenario) -> Row {
-        let Script { orders, waves } = match scenario.script(&self.drill) {
+        let Script { orders, changes, waves } = match scenario.script(&self.drill) {
             Ok(script) => script,
             Err(reason) => return Row::skipped(scenario, reason),
         };
@@ -132,8 +149,17 @@ impl Running {
         references.dedup();
         let expected = u64::try_from(orders.len()).unwrap_or(u64::MAX);
         let held = self.held(&references, expected, until).await;
-        let ends: Vec<&End> = told.iter().map(|told| &told.end).collect();
-        let permissions = told.iter().map(|told| told.permissions).sum();
-        Row::of(scenario, self.is_guarded(), permissions, held, expected, &references, &ends)
+        let outdated = if changes == 0 { Ok(0) } else { self.outdated().await };
+        let played = Played {
+            is_guarded: self.is_guarded(),
+            permissions: told.iter().map(|told| told.permissions).sum(),
+            due: expected + changes,
+            held,
+            expected,
+            outdated,
+            references: &references,
+            ends: &told.iter().map(|told| &told.end).collect::<Vec<&End>>(),
+        };
+        Row::of(scenario, &played)
     }
 }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use guard::actor::Actor;
 use guard::destination::Destination;
+use guard::id::PersonId;
 use guard::key::KeyPart;
+
+use guard::person::{Person, Role};
 use guard::service::Definitions;
 use guard::token::{Reach, Scope};
 use guard::workflow::Workflow;
@@ -39,7 +42,9 @@ your automations do. Then the records that the destination holds are counted: in
 itself, at your destination by its lookup.
 
 The built-in sandbox is called sandbox here, whatever --database has under that name. It is not
-asked to compare a workflow's key fields, since its records are the payloads as they were sent. A
+asked to compare a workflow's key fields, since its records are the payloads as they were sent.
+There an order is changed, too: the change is proposed over the API, two people of the drill
+approve it, and the record is changed in place, whatever the workflow lets people amend. A
 destination of yours needs [destination.create] with a place for the external reference, and
 [destination.lookup]. It cannot be told to fail: there it is the drill's worker that loses the
 request or the answer.
@@ -50,9 +55,9 @@ Columns:
   Should be   how many it should hold
 
 Exit codes:
-  0  no effect was doubled or lost (a row may say that a person has to decide)
-  1  an effect was doubled or lost, or the records could not be counted; with --without-guard that
-     is what you should see";
+  0  no effect was doubled, lost or overwritten (a row may say that a person has to decide)
+  1  an effect was doubled, lost or overwritten, or the records could not be counted; with
+     --without-guard that is what you should see";
 
 /// A drill's own sandbox has an answer ready within this time, in seconds.
 const SANDBOX_TIMEOUT_SECONDS: u32 = 5;
@@ -68,6 +73,9 @@ const SANDBOX: &str = "sandbox";
 
 /// The workflow where none is named.
 const WORKFLOW_DEFAULT: &str = "drill";
+
+/// The people of a drill: what changes an order needs two.
+const APPROVERS: [&str; 2] = ["first@drill.invalid", "second@drill.invalid"];
 
 /// The greatest file of a payload, in bytes: what one begin takes.
 const PAYLOAD_BYTES_MAX: u64 = 256 * 1024;
@@ -152,7 +160,7 @@ impl Drill {
             0 => Ok(()),
             failures => {
                 let played = report.played();
-                Err(Failure(format!("in {failures} of {played} mishaps the number of records was not the right one")))
+                Err(Failure(format!("in {failures} of {played} mishaps the records were not the right ones")))
             }
         }
     }
@@ -235,6 +243,7 @@ impl Drill {
         if sandbox.is_some() {
             // They say where things stand in the records of another destination.
             workflow.key_fields = Vec::new();
+            workflow.amendment = drill::amendment_rules().map_err(Failure)?;
         }
         let run = hex::encode(&guard::clock::Entropy::bytes(&OsEntropy)[..4]);
         if self.without_guard {
@@ -288,14 +297,22 @@ async fn start_guard(
     let mut configuration = Configuration::default();
     configuration.definitions = definitions;
     let (server, gate) = serve::start(&configuration, settings, &url, opened).await?;
-    let scopes = [Scope::OperationsWrite].into();
+    let scopes = [Scope::OperationsWrite, Scope::AmendmentsPropose].into();
     let everything = Reach::over(Vec::new(), Vec::new());
     let (_, secret) = opened.guard.create_token("drill", scopes, everything, &Actor::CommandLine).await?;
     let tasks = background::start(&server, &gate);
     let routes = router::router(server.clone(), &gate);
     let draining = server.draining.clone();
     let served = tokio::spawn(listener::serve(listener, routes, CONNECTIONS_MAX, draining.clone()));
-    Ok((GuardAccess { url, token: secret.reveal().to_owned() }, Running { draining, served }, tasks))
+    // They exist for this drill only, and sign in nowhere: what they approve goes to the guard itself.
+    let people = APPROVERS.map(|email| Person {
+        id: PersonId::new(opened.guard.now(), guard::clock::Entropy::bytes(&OsEntropy)),
+        email: email.to_owned(),
+        role: Role::Finance,
+        reach: Reach::EVERYTHING,
+    });
+    let (guard, token) = (server.guard.clone(), secret.reveal().to_owned());
+    Ok((GuardAccess { url, token, guard, people: people.into() }, Running { draining, served }, tasks))
 }
 
 /// The report for people who know nothing of Onceover.

@@ -15,6 +15,8 @@ pub enum Verdict {
     Doubled,
     /// Fewer records than there should be, and nobody is told.
     Lost,
+    /// A record shows an older version than the newest one that was sent.
+    Overwritten,
     /// The records could not be counted.
     NotCounted,
     /// It was not played.
@@ -25,7 +27,7 @@ impl Verdict {
     /// Whether an effect was doubled or lost, or nobody can tell.
     pub const fn is_failure(self) -> bool {
         match self {
-            Self::Doubled | Self::Lost | Self::NotCounted => true,
+            Self::Doubled | Self::Lost | Self::Overwritten | Self::NotCounted => true,
             Self::Ok | Self::Waiting | Self::Skipped => false,
         }
     }
@@ -63,6 +65,23 @@ pub struct Report {
     pub rows: Vec<Row>,
 }
 
+/// What was seen of a scenario.
+pub(super) struct Played<'a> {
+    pub(super) is_guarded: bool,
+    /// How often a worker was allowed to send, or sent.
+    pub(super) permissions: u64,
+    /// How often one should have.
+    pub(super) due: u64,
+    /// How many records are held, or why nobody knows.
+    pub(super) held: Result<u64, String>,
+    /// How many there should be.
+    pub(super) expected: u64,
+    /// How many of them show an older version.
+    pub(super) outdated: Result<u64, String>,
+    pub(super) references: &'a [String],
+    pub(super) ends: &'a [&'a End],
+}
+
 impl Row {
     /// The verdict in the table.
     pub fn verdict_in_words(&self) -> String {
@@ -72,6 +91,7 @@ impl Row {
             Verdict::Waiting => "waits for a person".to_owned(),
             Verdict::Doubled => format!("{} TOO MANY", records.saturating_sub(self.expected)),
             Verdict::Lost => format!("{} MISSING", self.expected.saturating_sub(records)),
+            Verdict::Overwritten => "OVERWRITTEN".to_owned(),
             Verdict::NotCounted => "NOT COUNTED".to_owned(),
             Verdict::Skipped => "not played".to_owned(),
         }
@@ -81,18 +101,11 @@ impl Row {
         Self { scenario, permissions: 0, records: None, expected: 0, verdict: Verdict::Skipped, sentence: Some(reason) }
     }
 
-    pub(super) fn of(
-        scenario: Scenario,
-        is_guarded: bool,
-        permissions: u64,
-        held: Result<u64, String>,
-        expected: u64,
-        references: &[String],
-        ends: &[&End],
-    ) -> Self {
-        let records = match held {
-            Ok(records) => records,
-            Err(reason) => {
+    pub(super) fn of(scenario: Scenario, played: &Played<'_>) -> Self {
+        let Played { is_guarded, permissions, due, expected, references, ends, .. } = *played;
+        let (records, outdated) = match (&played.held, &played.outdated) {
+            (Ok(records), Ok(outdated)) => (*records, *outdated),
+            (Err(reason), _) | (_, Err(reason)) => {
                 let sentence = Some(format!("The destination could not be asked: {reason}."));
                 let verdict = Verdict::NotCounted;
                 return Self { scenario, permissions, records: None, expected, verdict, sentence };
@@ -107,6 +120,7 @@ impl Row {
             std::cmp::Ordering::Greater => Verdict::Doubled,
             std::cmp::Ordering::Less if is_waiting && is_guarded => Verdict::Waiting,
             std::cmp::Ordering::Less => Verdict::Lost,
+            std::cmp::Ordering::Equal if outdated > 0 => Verdict::Overwritten,
             std::cmp::Ordering::Equal if is_waiting => Verdict::Waiting,
             std::cmp::Ordering::Equal => Verdict::Ok,
         };
@@ -127,7 +141,13 @@ impl Row {
                 let reason = stopped.unwrap_or("it is not known whether the record was made");
                 Some(format!("Nothing was doubled, and nothing is sent again by itself: {reason}"))
             }
-            Verdict::Ok if permissions <= expected => None,
+            Verdict::Overwritten if is_guarded => {
+                Some("The newer version was made, and the record shows the older one".to_owned())
+            }
+            Verdict::Overwritten => {
+                Some(format!("The change is gone, and nothing will make up for it: {}", scenario.cause()))
+            }
+            Verdict::Ok if permissions <= due => None,
             Verdict::Ok if is_guarded => {
                 Some("The first try made nothing; when that was proven, another one was let through".to_owned())
             }
@@ -197,7 +217,35 @@ mod tests {
     }
 
     fn row_of(permissions: u64, is_guarded: bool, held: Result<u64, String>, ends: &[&End]) -> Row {
-        Row::of(Scenario::LostAnswer, is_guarded, permissions, held, 1, &["oo-1".to_owned()], ends)
+        let (references, outdated) = (&["oo-1".to_owned()], Ok(0));
+        let played = Played { is_guarded, permissions, due: 1, held, expected: 1, outdated, references, ends };
+        Row::of(Scenario::LostAnswer, &played)
+    }
+
+    fn changed(is_guarded: bool, permissions: u64, outdated: u64) -> Row {
+        let (held, outdated) = (Ok(1), Ok(outdated));
+        let played = Played {
+            is_guarded,
+            permissions,
+            due: 2,
+            held,
+            expected: 1,
+            outdated,
+            references: &[],
+            ends: &[&End::Done],
+        };
+        Row::of(Scenario::OldRevision, &played)
+    }
+
+    #[test]
+    fn a_record_that_shows_an_older_version_is_no_success() {
+        let fine = changed(true, 2, 0);
+        assert_eq!((fine.verdict, fine.sentence), (Verdict::Ok, None), "made once, changed once");
+        let overwritten = changed(false, 3, 1);
+        assert!(overwritten.verdict.is_failure());
+        assert_eq!(overwritten.verdict_in_words(), "OVERWRITTEN");
+        insta::assert_snapshot!(overwritten.sentence.unwrap_or_default(), @"The change is gone, and nothing will make up for it: the older version is written over the newer one.");
+        assert_eq!(changed(true, 3, 1).verdict, Verdict::Overwritten, "a guard is no excuse");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Drill;
+use super::change::NEWEST;
 use super::order::Order;
 use crate::sandbox::Fault;
 
@@ -104,12 +105,16 @@ pub(super) struct Delivery {
     pub(super) after: Duration,
     /// What happens to it.
     pub(super) mishap: Mishap,
+    /// Which version of the order arrives, where it has several.
+    pub(super) version: Option<u32>,
 }
 
 /// The orders of a scenario, each of which should be one record, and their deliveries: those of a wave at once, the waves one after
 /// the other.
 pub(super) struct Script {
     pub(super) orders: Vec<Order>,
+    /// How often a record should be changed afterwards.
+    pub(super) changes: u64,
     pub(super) waves: Vec<Vec<Delivery>>,
 }
 
@@ -186,8 +191,9 @@ impl Scenario {
             document: format!("drill-{}-{}-{number}", drill.run, self.as_str()),
         };
         let one = || vec![order(COMPANY, 1)];
-        let delivery = |mishap| Delivery { order: 0, after: Duration::ZERO, mishap };
+        let delivery = |mishap| Delivery { order: 0, after: Duration::ZERO, mishap, version: None };
         let plain = delivery(Mishap::None);
+        let mut changes = 0;
         let (orders, waves) = match self {
             Self::Twice => (one(), vec![vec![plain], vec![plain]]),
             Self::AtOnce => (one(), vec![vec![plain; WORKERS_AT_ONCE]]),
@@ -204,8 +210,13 @@ impl Scenario {
                 let asks = std::iter::repeat_n(meanwhile, usize::from(drill.guard.is_some()));
                 (one(), vec![std::iter::once(delivery(Mishap::Slow)).chain(asks).collect()])
             }
+            Self::OldRevision if drill.sandbox.is_none() => {
+                return Err("The drill knows how a record is changed in the sandbox only.".to_owned());
+            }
             Self::OldRevision => {
-                return Err("It takes an approved change of an order, which this release cannot make yet.".to_owned());
+                let version = |number| Delivery { version: Some(number), ..plain };
+                changes = 1;
+                (one(), vec![vec![version(1)], vec![version(NEWEST)], vec![version(1)]])
             }
             Self::TwoCompanies => {
                 let orders = vec![order(COMPANY, 1), order(OTHER_COMPANY, 1)];
@@ -221,6 +232,6 @@ impl Scenario {
                 (one(), vec![again.collect()])
             }
         };
-        Ok(Script { orders, waves })
+        Ok(Script { orders, changes, waves })
     }
 }

@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use guard::destination::Destination;
+use guard::destination::{Create, Destination};
 use guard::json::Json;
+use guard::lookup::Finding;
 use guard::number::Number;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -61,6 +62,17 @@ pub(super) enum End {
     Waiting(String),
 }
 
+/// What a worker sends.
+struct Errand<'a> {
+    order: &'a Order,
+    version: Option<u32>,
+    /// The external reference.
+    reference: &'a str,
+    idempotency_key: Option<&'a str>,
+    /// The destination's record that is changed; none where one is created.
+    held: Option<&'a str>,
+}
+
 impl Running {
     /// Lets a worker handle an order until it is done.
     pub(super) async fn deliver(&self, orders: &[Order], delivery: &Delivery, until: Instant) -> Told {
@@ -68,8 +80,8 @@ impl Running {
         let mut told = Told { permissions: 0, references: Vec::new(), end: End::Died };
         let Some(order) = orders.get(delivery.order) else { return told };
         told.end = match &self.drill.guard {
-            Some(guard) => self.guarded(guard, order, delivery.mishap, until, &mut told).await,
-            None => self.naive(order, delivery.mishap, &mut told).await,
+            Some(guard) => self.guarded(guard, order, delivery, until, &mut told).await,
+            None => self.naive(order, delivery, &mut told).await,
         };
         told
     }
@@ -78,13 +90,19 @@ impl Running {
         &self,
         guard: &GuardAccess,
         order: &Order,
-        mishap: Mishap,
+        delivery: &Delivery,
         until: Instant,
         told: &mut Told,
     ) -> End {
-        let mut mishap = mishap;
+        let Delivery { mut mishap, version, .. } = *delivery;
         let mut refusals = 0;
-        let mut begin = match self.begin(order, mishap) {
+        let change = version.filter(|version| *version > 1);
+        if let Some(version) = change
+            && let Err(reason) = self.have_approved(guard, order, version).await
+        {
+            return End::Stopped(reason);
+        }
+        let mut begin = match self.begin(order, version, mishap) {
             Ok(begin) => begin,
             Err(reason) => return End::Stopped(reason),
         };
@@ -129,12 +147,18 @@ impl Running {
                     continue;
                 }
             }
-            let effect = self.send(order, &reference, Some(&text(&answer["idempotency_key"])), mishap).await;
+            let held = answer["previous"]["destination_reference"].as_str();
+            if change.is_some() && held.is_none() {
+                return End::Stopped("the guard did not tell which record is changed".to_owned());
+            }
+            let key = text(&answer["idempotency_key"]);
+            let errand = Errand { order, version, reference: &reference, idempotency_key: Some(&key), held };
+            let effect = self.send(&errand, mishap).await;
             if mishap == Mishap::Killed {
                 return End::Died;
             }
             mishap = Mishap::None;
-            begin = match self.begin(order, mishap) {
+            begin = match self.begin(order, version, mishap) {
                 Ok(begin) => begin,
                 Err(reason) => return End::Stopped(reason),
             };
@@ -169,15 +193,18 @@ impl Running {
         }
     }
 
-    async fn naive(&self, order: &Order, mishap: Mishap, told: &mut Told) -> End {
+    async fn naive(&self, order: &Order, delivery: &Delivery, told: &mut Told) -> End {
         let reference = format!("naive-{}-{}", order.company, order.document);
         told.references.push(reference.clone());
-        let mut mishap = mishap;
+        let Delivery { mut mishap, version, .. } = *delivery;
+        // Where orders come in versions, this worker changes the record that it finds.
+        let held = if version.is_some() { self.held_under(&reference).await } else { None };
+        let errand = Errand { order, version, reference: &reference, idempotency_key: None, held: held.as_deref() };
         let mut doubt = String::new();
         for _ in 0..NAIVE_TRIES_MAX {
             told.permissions += 1;
             let patience = Duration::from_millis(NAIVE_PATIENCE_MILLISECONDS);
-            let sent = self.send(order, &reference, None, mishap);
+            let sent = self.send(&errand, mishap);
             let effect =
                 if mishap == Mishap::Slow { tokio::time::timeout(patience, sent).await.ok() } else { Some(sent.await) };
             match effect {
@@ -192,8 +219,13 @@ impl Running {
         End::Waiting(doubt)
     }
 
+    /// The payload of an order.
+    pub(super) fn content_of(&self, order: &Order, version: Option<u32>) -> Result<Json, String> {
+        self.drill.content.of(order, version).map_err(|fault| fault.to_string())
+    }
+
     /// A begin, with a payload whose numbers keep their digits.
-    fn begin(&self, order: &Order, mishap: Mishap) -> Result<String, String> {
+    pub(super) fn begin(&self, order: &Order, version: Option<u32>, mishap: Mishap) -> Result<String, String> {
         let text = |text: &str| Json::String(text.to_owned());
         let begin_id = format!("{}-{}", self.drill.run, self.begins.fetch_add(1, Ordering::Relaxed));
         let mut members = vec![
@@ -203,18 +235,18 @@ impl Running {
             ("document", text(&order.document)),
             ("worker", text("onceover drill")),
             ("begin_id", text(&begin_id)),
-            ("payload", self.drill.content.of(order).map_err(|fault| fault.to_string())?),
+            ("payload", self.content_of(order, version)?),
         ];
         members.extend(self.drill.workflow.actions.first().map(|action| ("action", text(action.as_str()))));
-        if let Some(seconds) = mishap.lease_seconds() {
-            members.push(("lease_seconds", Json::Number(Number::from_integer(i64::from(seconds)))));
-        }
+        let number = |number: u32| Json::Number(Number::from_integer(i64::from(number)));
+        members.extend(mishap.lease_seconds().map(|seconds| ("lease_seconds", number(seconds))));
+        members.extend(version.map(|version| ("revision", number(version))));
         let members = members.into_iter().map(|(name, value)| (name.to_owned(), value));
         Ok(Json::Object(members.collect()).to_string())
     }
 
     /// Asks the guard; none where no answer came that can be read.
-    async fn ask(&self, guard: &GuardAccess, path: &str, body: String) -> Option<Value> {
+    pub(super) async fn ask(&self, guard: &GuardAccess, path: &str, body: String) -> Option<Value> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {}", guard.token)).ok()?);
@@ -238,10 +270,11 @@ impl Running {
         }
     }
 
-    /// Creates the record, with what goes wrong on the way.
-    async fn send(&self, order: &Order, reference: &str, idempotency_key: Option<&str>, mishap: Mishap) -> Effect {
-        let creation = match self.creation(order, reference, idempotency_key, mishap) {
-            Ok(creation) => creation,
+    /// Creates the record, or changes the one that is held, with what goes wrong on the way.
+    async fn send(&self, errand: &Errand<'_>, mishap: Mishap) -> Effect {
+        let profile = if errand.held.is_some() { &self.change } else { &self.create };
+        let outgoing = match self.outgoing(errand, profile, mishap) {
+            Ok(outgoing) => outgoing,
             Err(reason) => return Effect::Failed { reason },
         };
         let is_sandbox = self.drill.sandbox.is_some();
@@ -250,9 +283,9 @@ impl Running {
         if !is_sandbox && mishap == Mishap::LostRequest {
             return lost("the drill lost the request");
         }
-        let sent = self.destinations.send(&self.drill.destination, creation).await;
+        let sent = self.destinations.send(&self.drill.destination, outgoing).await;
         if is_sandbox {
-            return Effect::of(&self.create, &sent);
+            return Effect::of(profile, &sent);
         }
         match mishap {
             Mishap::LostAnswer => return lost("the drill lost the answer"),
@@ -262,18 +295,13 @@ impl Running {
             }
             Mishap::None | Mishap::Killed | Mishap::LostRequest | Mishap::FailsAfterWrite => {}
         }
-        Effect::of(&self.create, &sent)
+        Effect::of(profile, &sent)
     }
 
-    fn creation(
-        &self,
-        order: &Order,
-        reference: &str,
-        idempotency_key: Option<&str>,
-        mishap: Mishap,
-    ) -> Result<Outgoing, String> {
-        let mut content = self.drill.content.of(order).map_err(|fault| fault.to_string())?;
-        if let Some(pointer) = &self.create.external_reference_pointer
+    fn outgoing(&self, errand: &Errand<'_>, profile: &Create, mishap: Mishap) -> Result<Outgoing, String> {
+        let Errand { order, version, reference, idempotency_key, held } = *errand;
+        let mut content = self.content_of(order, version)?;
+        if let Some(pointer) = &profile.external_reference_pointer
             && !pointer.put(&mut content, Json::String(reference.to_owned()))
         {
             return Err(format!("the payload has no place {pointer} for the external reference"));
@@ -285,7 +313,7 @@ impl Running {
             Ok::<(), String>(())
         };
         set(CONTENT_TYPE.as_str(), "application/json")?;
-        if let Some(name) = &self.create.external_reference_header {
+        if let Some(name) = &profile.external_reference_header {
             set(name, reference)?;
         }
         if let (Some(name), Some(key)) = (&self.drill.destination.idempotency_header, idempotency_key) {
@@ -294,8 +322,21 @@ impl Running {
         if let Some(fault) = mishap.fault().filter(|_| self.drill.sandbox.is_some()) {
             set(FAULT_HEADER, &fault.to_string())?;
         }
-        let method = Method::try_from(self.create.method.as_str()).map_err(|error| error.to_string())?;
-        Ok(Outgoing { method, path: self.create.path.clone(), headers, body: Bytes::from(content.to_string()) })
+        let method = Method::try_from(profile.method.as_str()).map_err(|error| error.to_string())?;
+        let path = held.map_or_else(|| profile.path.clone(), |held| format!("{}/{held}", profile.path));
+        Ok(Outgoing { method, path, headers, body: Bytes::from(content.to_string()) })
+    }
+
+    /// The one record that a lookup finds under an external reference.
+    async fn held_under(&self, reference: &str) -> Option<String> {
+        match self.destinations.look_for(&self.drill.destination, reference).await.looked.finding {
+            Finding::Found { destination_reference } => Some(destination_reference),
+            Finding::Differs { .. }
+            | Finding::Several { .. }
+            | Finding::VoidOnly { .. }
+            | Finding::Absent
+            | Finding::Inconclusive { .. } => None,
+        }
     }
 }
 
