@@ -16,6 +16,8 @@ use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use server::sandbox::ExistsShape;
 
+#[path = "effects/amendment.rs"]
+mod amendment;
 #[path = "support/automation.rs"]
 mod automation;
 #[path = "support/postgres.rs"]
@@ -76,7 +78,10 @@ impl World {
             .replace("finality_seconds = 10", "lookups_per_second = 200\nfinality_seconds = 2");
         // A second workflow whose workers mark their sending.
         let marked = "[[workflow]]\nname = \"marked\"\ndestination = \"sandbox\"\ntwo_step = true\n";
-        machine.apply(&format!("{configuration}\n{marked}"));
+        // A third one whose documents may be changed.
+        let amendable = "[[workflow]]\nname = \"amendable\"\ndestination = \"sandbox\"\n\
+             [workflow.amendment]\namendable = [\"/amount\"]\nbefore_reconciliation = \"amend\"\n";
+        machine.apply(&format!("{configuration}\n{marked}\n{amendable}"));
         let token = machine.token("worker");
         let servers = (0..servers).map(|_| machine.serve_with(&["--log", "error"])).collect();
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap();
