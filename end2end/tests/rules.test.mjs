@@ -59,6 +59,7 @@ describe("rules", () => {
       await theirs.getByRole("status").filter({ hasText: "is approved" }).waitFor();
       const versions = theirs.getByRole("region", { name: "Versions" });
       const newest = versions.getByRole("listitem").first();
+      await newest.getByText("the printer writes the time").waitFor();
       assert.match(await newest.innerText(), new RegExp(`${address("finn")}[\\s\\S]*the printer writes the time`));
 
       const later = begin();

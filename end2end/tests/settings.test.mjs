@@ -120,7 +120,7 @@ describe("settings", () => {
       assert.equal(await companies.filter({ hasText: "acme" }).count(), 0);
       const rows = await theirs.getByRole("link", { name: /^Decide/ }).count();
       const waiting = async (on) => {
-        const text = await on.getByRole("navigation", { name: "Desk" }).getByText(/\d+ waiting/).innerText();
+        const text = await on.getByRole("navigation", { name: "Desk" }).getByRole("link", { name: "Unknown" }).getByText(/\d+ waiting/).innerText();
         return Number.parseInt(text, 10);
       };
       assert.equal(await waiting(theirs), rows, "the count holds what the list holds");

@@ -55,7 +55,7 @@ pub(crate) fn LiveSwitch(live: Live) -> impl IntoView {
     let state = move || match (live.is_paused.get(), live.is_streaming.get()) {
         (true, _) => "Paused",
         (false, true) => "Live",
-        (false, false) => "Looks every 10 s",
+        (false, false) => "Every 10 s",
     };
     view! {
         <p class="live">

@@ -70,18 +70,20 @@ pub(crate) fn OperationPage() -> impl IntoView {
             if id.try_get_untracked() != Some(asked) {
                 return;
             }
-            let is_same = report.with_untracked(
-                |shown| matches!(shown, Some(Ok(shown)) if shown.history.operation == later.history.operation),
-            );
-            // What was opened or written here would be lost with a new picture.
-            if is_same
-                || is_in_use()
-                || document().query_selector("main details[open]").is_ok_and(|found| found.is_some())
-            {
-                seen.set(Some((later.as_of, Page { rows: vec![later.history.operation], next: None })));
-            } else {
-                report.set(Some(Ok(later)));
-            }
+            report.maybe_update(|shown| {
+                let is_same =
+                    matches!(shown, Some(Ok(shown)) if shown.history.operation == later.history.operation);
+                // What was opened or written here would be lost with a new picture.
+                let stays = !is_same
+                    && !is_in_use()
+                    && !document().query_selector("main details[open]").is_ok_and(|found| found.is_some());
+                if stays {
+                    *shown = Some(Ok(later));
+                } else {
+                    seen.set(Some((later.as_of, Page { rows: vec![later.history.operation], next: None })));
+                }
+                stays
+            });
         });
     });
     let show = Callback::new(move |()| report.refetch());

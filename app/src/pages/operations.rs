@@ -42,16 +42,19 @@ pub(crate) fn OperationsPage() -> impl IntoView {
             if search.try_get_untracked() != Some(asked) {
                 return;
             }
-            let stays = list.with_untracked(|list| match list {
-                Some(Ok(shown)) => !News::between(&shown.page.rows, &later.page).moves() && !is_in_use(),
-                Some(Err(_)) => true,
-                None => false,
+            list.maybe_update(|list| {
+                let stays = match list {
+                    Some(Ok(shown)) => !News::between(&shown.page.rows, &later.page).moves() && !is_in_use(),
+                    Some(Err(_)) => true,
+                    None => false,
+                };
+                if stays {
+                    *list = Some(Ok(later));
+                } else {
+                    seen.set(Some((later.as_of, later.page)));
+                }
+                stays
             });
-            if stays {
-                list.set(Some(Ok(later)));
-            } else {
-                seen.set(Some((later.as_of, later.page)));
-            }
         });
     });
     let show = Callback::new(move |()| list.refetch());

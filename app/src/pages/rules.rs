@@ -35,7 +35,12 @@ pub(crate) fn RulesPage() -> impl IntoView {
     let asked = Memo::new(move |_| query.with(|query| query.get("workflow").unwrap_or_default()));
     let propose = ServerAction::<ProposeRules>::new();
     let decide = ServerAction::<DecideRules>::new();
-    let done = move || (propose.version().get(), decide.version().get());
+    // What was refused stays as it was written: a new picture would take the choices back.
+    let proposed = Memo::new(move |proposed: Option<&u32>| {
+        let proposed = proposed.copied().unwrap_or(0);
+        if matches!(propose.value().get(), Some(Ok(_))) { proposed + 1 } else { proposed }
+    });
+    let done = move || (proposed.get(), decide.version().get());
     let rules = Resource::new(move || (asked.get(), done()), |(workflow, _)| read_rules(workflow));
     let page = move || {
         Suspend::new(async move {

@@ -71,18 +71,21 @@ pub(crate) fn UnknownPage() -> impl IntoView {
                 return;
             }
             let is_deciding = chosen.with_untracked(|chosen| !chosen.is_empty());
-            let stays = queue.with_untracked(|queue| match queue {
-                Some(Ok(shown)) => {
-                    !is_deciding && !is_in_use() && !News::between(&shown.page.rows, &later.page).moves()
+            queue.maybe_update(|queue| {
+                let stays = match queue {
+                    Some(Ok(shown)) => {
+                        !is_deciding && !is_in_use() && !News::between(&shown.page.rows, &later.page).moves()
+                    }
+                    Some(Err(_)) => true,
+                    None => false,
+                };
+                if stays {
+                    *queue = Some(Ok(later));
+                } else {
+                    seen.set(Some((later.as_of, later.page)));
                 }
-                Some(Err(_)) => true,
-                None => false,
+                stays
             });
-            if stays {
-                queue.set(Some(Ok(later)));
-            } else {
-                seen.set(Some((later.as_of, later.page)));
-            }
         });
     });
     // After a decision the next item opens.
