@@ -20,7 +20,9 @@ use guard::{
     view::OperationView,
 };
 
-pub(crate) use period::{line_money, open_kind, period_address};
+#[cfg(feature = "ssr")]
+pub(crate) use period::period_address;
+pub(crate) use period::{line_money, open_kind};
 pub(crate) use rules::{correction, rule_standing, rules_address};
 
 /// The word for a state.

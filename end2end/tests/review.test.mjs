@@ -156,7 +156,7 @@ describe("what people do before and while they settle", () => {
       await page.getByRole("button", { name: "Apply" }).click();
       await page.waitForURL((url) => url.searchParams.get("company") === company);
       await page.alive();
-      const names = await page.getByRole("table").getByRole("rowheader").getByRole("link").allInnerTexts();
+      const names = await page.getByRole("table").getByRole("rowheader").getByRole("link").allTextContents();
       assert.deepEqual(names, [sentence(large.document, company), sentence(small.document, company)]);
       await page.getByRole("link", { name: new RegExp(`^Decide.*${large.document}`) }).click();
       const panel = (document) => page.getByRole("region", { name: `Decide: ${sentence(document, company)}` });

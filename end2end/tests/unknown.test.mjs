@@ -183,6 +183,8 @@ describe("settling what is uncertain", () => {
     try {
       const [first, second] = [begin(), begin()];
       const { operation } = await fresh.worker.lose(first);
+      const sent = begin();
+      const grant = await fresh.worker.begin(sent);
       const pages = { "/unknown": await fresh.page({ as: "olga" }), "/operations": await fresh.page({ as: "olga" }) };
       const overview = await fresh.page({ as: "olga" });
       await overview.visit("/");
@@ -204,10 +206,10 @@ describe("settling what is uncertain", () => {
       }
       await overview.getByRole("link", { name: sentence(second.document) }).waitFor();
 
-      // What only changes is shown where it is; here, a repetition.
+      // What only changes is shown where it is.
       await pages["/operations"].getByRole("heading", { level: 1 }).hover();
-      await fresh.worker.begin(first);
-      await pages["/operations"].getByRole("row", { name: sentence(first.document) }).getByRole("cell", { name: "1", exact: true }).nth(1).waitFor();
+      await fresh.worker.outcome(grant, { outcome: "confirmed", destination_reference: "task-1" });
+      await pages["/operations"].getByRole("row", { name: sentence(sent.document) }).getByText("Confirmed", { exact: true }).waitFor();
 
       // While somebody decides, nothing is taken from under the hand.
       const page = pages["/unknown"];

@@ -1,6 +1,6 @@
 //! Two payloads of one document, compared.
 
-use guard::{clock::Timestamp, id::ConflictId, view::OperationView};
+use guard::{clock::Timestamp, view::OperationView};
 use leptos::prelude::*;
 
 use crate::{
@@ -36,7 +36,8 @@ pub(crate) struct Compared {
 }
 
 /// The name of a payload that made a conflict.
-pub(crate) fn received_label(id: ConflictId, opened_at: Timestamp) -> String {
+#[cfg(feature = "ssr")]
+fn received_label(id: guard::id::ConflictId, opened_at: Timestamp) -> String {
     let start: String = id.to_string().chars().take(8).collect();
     format!("Received {} ({start})", crate::wording::moment(opened_at))
 }

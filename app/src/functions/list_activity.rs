@@ -1,11 +1,6 @@
 //! What people did, page by page.
 
-use guard::{
-    activity::TrailState,
-    clock::Timestamp,
-    id::OperationId,
-    queue::{Cursor, Page},
-};
+use guard::{activity::TrailState, clock::Timestamp, id::OperationId, queue::Page};
 use leptos::prelude::*;
 use leptos_router::params::ParamsMap;
 
@@ -98,7 +93,7 @@ pub(crate) struct ActivityList {
 /// Reads one page.
 #[server(prefix = "/fn", endpoint = "list_activity", input = Json, output = Json)]
 pub(crate) async fn list_activity(search: ActivitySearch) -> Result<ActivityList, Failure> {
-    use guard::queue::{PAGE_ROWS_DEFAULT, PageRequest};
+    use guard::queue::{Cursor, PAGE_ROWS_DEFAULT, PageRequest};
 
     let visit = crate::context::Visit::current()?;
     let (person, guard) = (visit.person()?, &visit.guard);

@@ -72,6 +72,7 @@ impl ConflictSearch {
     }
 
     /// Whether conflicts are shown one by one, not in groups.
+    #[cfg(feature = "ssr")]
     pub(crate) fn is_flat(&self) -> bool {
         !self.path.is_empty() || !self.group.is_empty() || !self.state.is_empty() || !self.cursor.is_empty()
     }

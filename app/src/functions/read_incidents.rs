@@ -1,12 +1,13 @@
 //! Bursts of unknown operations, each as one.
 
-use guard::{clock::Timestamp, id::OperationId, incident::Incident, money::Money};
+use guard::{clock::Timestamp, id::OperationId, money::Money};
 use leptos::prelude::*;
 
 use crate::{encoding::Json, failure::Failure};
 
 /// At most so many incidents are shown; they are the greatest.
-pub(crate) const INCIDENTS_SHOWN_MAX: usize = 5;
+#[cfg(feature = "ssr")]
+const INCIDENTS_SHOWN_MAX: usize = 5;
 
 /// An incident, as a page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -30,7 +31,7 @@ pub(crate) struct IncidentView {
 /// What the incidents are, and why the one who looks may not have them verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct IncidentList {
-    /// The greatest, at most [`INCIDENTS_SHOWN_MAX`].
+    /// The greatest, five at most.
     pub shown: Vec<IncidentView>,
     /// How many more there are.
     pub further: usize,
@@ -55,8 +56,8 @@ pub(crate) async fn read_incidents() -> Result<IncidentList, Failure> {
 
 impl IncidentView {
     #[cfg(feature = "ssr")]
-    fn of(incident: Incident) -> Option<Self> {
-        let Incident { destination, cause, from, to, operations, money } = incident;
+    fn of(incident: guard::incident::Incident) -> Option<Self> {
+        let guard::incident::Incident { destination, cause, from, to, operations, money } = incident;
         let operation = *operations.first()?;
         Some(Self { destination, cause, from, to, operation, count: operations.len(), money })
     }

@@ -1,6 +1,6 @@
 //! A certificate, with what has become of its period since.
 
-use guard::{clock::Timestamp, id::PeriodId, period::Period, person::Person, refusal::Refusal};
+use guard::{clock::Timestamp, period::Period, person::Person};
 use leptos::prelude::*;
 
 use crate::{encoding::Json, failure::Failure, notice::period::PeriodNotice};
@@ -25,6 +25,8 @@ pub(crate) struct Certified {
 /// Reads a period within reach.
 #[server(prefix = "/fn", endpoint = "read_period", input = Json, output = Json)]
 pub(crate) async fn read_period(id: String) -> Result<Certified, Failure> {
+    use guard::{id::PeriodId, refusal::Refusal};
+
     let visit = crate::context::Visit::current()?;
     let (person, guard) = (visit.person()?, &visit.guard);
     let id: PeriodId = id.parse().map_err(|_| Refusal::not_found("period"))?;

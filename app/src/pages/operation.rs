@@ -71,8 +71,7 @@ pub(crate) fn OperationPage() -> impl IntoView {
                 return;
             }
             report.maybe_update(|shown| {
-                let is_same =
-                    matches!(shown, Some(Ok(shown)) if shown.history.operation == later.history.operation);
+                let is_same = matches!(shown, Some(Ok(shown)) if shown.history.operation == later.history.operation);
                 // What was opened or written here would be lost with a new picture.
                 let stays = !is_same
                     && !is_in_use()

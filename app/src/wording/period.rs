@@ -6,6 +6,7 @@ use guard::{
 };
 
 /// The page on which a period is looked at before it is closed.
+#[cfg(feature = "ssr")]
 pub(crate) fn period_address(company: &str, from: &str, to: &str) -> String {
     let query = serde_urlencoded::to_string([("company", company), ("from", from), ("to", to)]).unwrap_or_default();
     format!("/periods?{query}")
