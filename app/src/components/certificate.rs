@@ -76,11 +76,11 @@ pub(crate) fn OpenList(
             }
         });
         view! {
-            <h4>
+            <p class="open-kind">
                 {wording::number(number)}
                 " · "
                 {wording::open_kind(kind)}
-            </h4>
+            </p>
             <ul>{links.collect_view()}</ul>
             {(more > 0).then(|| view! { <p class="note">{format!("and {} more", wording::number(more))}</p> })}
         }
