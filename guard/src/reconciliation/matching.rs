@@ -4,7 +4,8 @@
 //! several invoices, parts of a payment for one invoice, two records of one operation. What a group is does not depend on the order in
 //! which anything came.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use rust_decimal::Decimal;
 use sha2::{Digest as _, Sha256};
@@ -66,8 +67,8 @@ struct RecordSlot {
     has_unknown_currency: bool,
     /// The first record with the same id, where there is one before.
     first: u32,
-    /// Whether it says the same as that one: then it counts for nothing.
-    repeats: bool,
+    /// The record that says the same, where there is one before: then it counts for nothing, and its links are those of that one.
+    repeats: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -85,8 +86,8 @@ pub struct Matching {
     by_id: HashMap<u128, u32>,
     records: Vec<RecordSlot>,
     by_reference: HashMap<u128, (u32, u128)>,
-    /// What else was said of a record that was listed before with another value.
-    said_differently: HashSet<u128>,
+    /// What else was said of a record that was listed before with another value, and by which record first.
+    said_differently: HashMap<u128, u32>,
     links: Vec<LinkSlot>,
     currencies: Vec<String>,
 }
@@ -138,7 +139,7 @@ impl Matching {
             is_void: record.is_void,
             has_unknown_currency: record.currency.as_deref().is_some_and(|currency| !is_currency(currency)),
             first: NONE,
-            repeats: false,
+            repeats: NONE,
         };
         if let Some(reference) = record.destination_reference.as_deref() {
             let amount = record.amount.map(|amount| amount.normalize());
@@ -149,7 +150,17 @@ impl Matching {
             match self.by_reference.get(&short_hash(reference)) {
                 Some((first, said)) => {
                     slot.first = *first;
-                    slot.repeats = *said == content || !self.said_differently.insert(content);
+                    slot.repeats = if *said == content {
+                        *first
+                    } else {
+                        match self.said_differently.entry(content) {
+                            Entry::Occupied(said) => *said.get(),
+                            Entry::Vacant(fresh) => {
+                                fresh.insert(at);
+                                NONE
+                            }
+                        }
+                    };
                 }
                 None => {
                     self.by_reference.insert(short_hash(reference), (at, content));
@@ -191,7 +202,22 @@ impl Matching {
         let Self { operations, by_id, records, by_reference, said_differently, mut links, currencies } = self;
         drop((by_id, by_reference, said_differently));
         let groups = Groups::of(operations.len(), &records, &links);
+        // Which of two equal records came first must not decide whose links count.
+        let repeated = links.iter().filter_map(|link| {
+            let of = records.get(link.record as usize)?.repeats;
+            (of != NONE).then_some(LinkSlot { record: of, ..*link })
+        });
+        let repeated: Vec<LinkSlot> = repeated.collect();
+        links.extend(repeated);
         links.sort_unstable_by_key(|link| (link.record, operations.get(link.operation as usize).map(|slot| slot.id)));
+        links.dedup_by(|later, earlier| {
+            let is_same = (later.record, later.operation) == (earlier.record, earlier.operation);
+            if is_same {
+                earlier.agrees &= later.agrees;
+                earlier.is_complete &= later.is_complete;
+            }
+            is_same
+        });
         let sides = Sides { operations: &operations, records: &records, links: &links };
         let mut decided = Decided {
             operations: vec![OperationPlace::default(); operations.len()],
@@ -467,7 +493,7 @@ impl Decided {
     }
 
     fn group(&mut self, sides: &Sides<'_>, operations: &[u32], records: &[u32]) {
-        let is_live = |at: &u32| sides.record(*at).is_some_and(|record| !record.is_void && !record.repeats);
+        let is_live = |at: &u32| sides.record(*at).is_some_and(|record| !record.is_void && record.repeats == NONE);
         let live: Vec<u32> = records.iter().copied().filter(is_live).collect();
         let ids: Vec<u128> = operations.iter().filter_map(|at| Some(sides.operation(*at)?.id)).collect();
         // The revision that took an operation's place speaks for the record that both name.
@@ -477,8 +503,9 @@ impl Decided {
                 .is_some_and(|slot| slot.superseded_by != 0 && (live.is_empty() || ids.contains(&slot.superseded_by)))
         };
         let (replaced, counted): (Vec<u32>, Vec<u32>) = operations.iter().partition(|at| is_replaced(at));
-        let is_listed_differently =
-            records.iter().any(|at| sides.record(*at).is_some_and(|record| record.first != NONE && !record.repeats));
+        let is_listed_differently = records
+            .iter()
+            .any(|at| sides.record(*at).is_some_and(|record| record.first != NONE && record.repeats == NONE));
         let judged = judge(sides, &counted, &live, is_listed_differently);
         let first = records.first().copied().unwrap_or(NONE);
         let is_plain = counted.len() <= 1 && live.len() <= 1 && judged.disagreeing.is_none() && !is_listed_differently;
@@ -506,14 +533,14 @@ impl Decided {
             if let Some(operation) = beside.and_then(|operation| self.operations.get_mut(operation as usize)) {
                 operation.record = *at;
             }
-            self.repeated += u64::from(slot.repeats);
+            self.repeated += u64::from(slot.repeats != NONE);
             if let Some(place) = self.records.get_mut(*at as usize) {
                 *place = RecordPlace {
                     bucket: if slot.is_void { Bucket::Void } else { judged.bucket },
                     operation: beside.unwrap_or(NONE),
                     about: links.first().map_or(NONE, |link| link.operation),
                     first,
-                    repeats: slot.repeats,
+                    repeats: slot.repeats != NONE,
                 };
             }
         }
@@ -544,7 +571,7 @@ impl Decided {
                 total.source = added(total.source, slot.amount);
             });
         }
-        for (slot, verdict) in sides.records.iter().zip(&self.records).filter(|(slot, _)| !slot.repeats) {
+        for (slot, verdict) in sides.records.iter().zip(&self.records).filter(|(slot, _)| slot.repeats == NONE) {
             total(verdict.bucket, slot.currency, &|total| {
                 total.records += 1;
                 total.destination = added(total.destination, slot.amount);

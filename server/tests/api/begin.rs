@@ -173,7 +173,7 @@ async fn an_unknown_workflow_lists_those_that_there_are(fresh: Fresh) {
     let billing = desk.worker("billing").await;
     let problem =
         billing.in_workflow("hand-off").begin("INV-001", PAYLOAD).await.expect_problem(404, "unknown_workflow");
-    assert_eq!(problem["workflows"], serde_json::json!(["handoff", "two-step", "volatile"]));
+    assert_eq!(problem["workflows"], serde_json::json!(["amendable", "handoff", "two-step", "volatile"]));
     desk.close().await;
 }
 
