@@ -2,6 +2,7 @@
 
 pub(crate) mod act_on_all;
 pub(crate) mod age;
+pub(crate) mod amendment;
 pub(crate) mod awaited;
 pub(crate) mod badge;
 pub(crate) mod banner;

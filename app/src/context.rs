@@ -4,7 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use guard::{
-    destination::Destination, lookup::Trial, operation::Operation, payload::Payload, person::Person, service::Guard,
+    destination::Destination,
+    lookup::{Looked, Trial},
+    operation::Operation,
+    payload::Payload,
+    person::Person,
+    refusal::Refusal,
+    service::Guard,
     workflow::Workflow,
 };
 use leptos::prelude::use_context;
@@ -88,5 +94,25 @@ impl Visit {
     /// [`Failure::SignedOut`].
     pub fn person(&self) -> Result<&Person, Failure> {
         self.person.as_ref().ok_or(Failure::SignedOut)
+    }
+
+    /// What the destination holds of an operation right now, where it can be asked.
+    ///
+    /// # Errors
+    /// [`Failure::SignedOut`], the operation is out of reach, the store's fault.
+    pub async fn look_at(&self, operation: &Operation) -> Result<Option<Looked>, Failure> {
+        let reach = &self.person()?.reach;
+        let catalogue = self.guard.catalogue();
+        let name = operation.key.workflow.as_str();
+        let Some((known, destination)) = catalogue.workflows.get(name).zip(catalogue.destination_to_ask(name)) else {
+            return Ok(None);
+        };
+        let payload = match self.guard.payload(reach, operation.id, operation.key.revision).await {
+            Ok(text) => Payload::parse(text.as_bytes()).ok(),
+            // Dropped by retention: the key fields cannot be compared, and the look says so.
+            Err(Refusal::NotFound { .. }) => None,
+            Err(refusal) => return Err(refusal.into()),
+        };
+        Ok(Some(self.lookups.look_up(destination, &known.workflow, operation, payload.as_ref()).await.looked))
     }
 }

@@ -1,5 +1,6 @@
 //! What a form did or did not do, told on the page after it.
 
+pub(crate) mod amendment;
 pub(crate) mod period;
 pub(crate) mod rules;
 

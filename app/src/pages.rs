@@ -4,6 +4,8 @@
 //! loaded with the first of its pages. A new page is a line here and a route in `app.rs`; it costs the other parts nothing.
 
 pub(crate) mod activity;
+pub(crate) mod amendment;
+pub(crate) mod amendments;
 pub(crate) mod compare;
 pub(crate) mod conflict;
 pub(crate) mod conflicts;
@@ -14,6 +16,7 @@ pub(crate) mod operations;
 pub(crate) mod overview;
 pub(crate) mod period;
 pub(crate) mod periods;
+pub(crate) mod proposal;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod settings;
@@ -84,6 +87,7 @@ parts! {
     operation { operation::OperationPage }
     compare { compare::ComparePage }
     queues { unknown::UnknownPage }
+    amendments { amendments::AmendmentsPage, amendment::AmendmentPage, proposal::ProposalPage }
     conflicts { conflicts::ConflictsPage, conflict::ConflictPage }
     settings { settings::SettingsPage }
     finance { period::PeriodPage, periods::PeriodsPage, rules::RulesPage }

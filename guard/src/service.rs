@@ -24,7 +24,7 @@ mod what_if;
 use std::sync::{Arc, PoisonError, RwLock};
 
 pub use administration::{Applied, Change as AppliedChange, Definitions};
-pub use amendment::{Approving, Proposer};
+pub use amendment::{Amendable, AmendmentReport, Approving, Proposer};
 pub use begin::{BeginRequest, LABEL_CHARACTERS_MAX};
 pub use conflict::{
     ConflictReport, ConflictSettled, Neighbours, PAST_CONFLICTS_MAX, REVISIONS_LISTED_MAX, SeenConflict, Version,

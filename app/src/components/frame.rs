@@ -67,6 +67,12 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
             waiting.map(|waiting| view! { <Waits number=waiting.open_conflicts /> }).into_any()
         })
     };
+    let proposed = move || {
+        Suspend::new(async move {
+            let proposals = surroundings.await.ok().map(|surroundings| surroundings.proposals);
+            proposals.map(|number| view! { <Waits number /> }).into_any()
+        })
+    };
     let person = move || {
         Suspend::new(async move {
             surroundings.await.ok().map(|surroundings| view! { <Who surroundings live /> }).into_any()
@@ -109,6 +115,13 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
                                 <Icon picture=Picture::Unequal />
                                 "Conflicts"
                                 <Part part=conflicting />
+                            </A>
+                        </li>
+                        <li>
+                            <A href="/amendments" attr:data-go="a">
+                                <Icon picture=Picture::Sheets />
+                                "Amendments"
+                                <Part part=proposed />
                             </A>
                         </li>
                         <li>

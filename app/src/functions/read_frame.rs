@@ -12,6 +12,8 @@ pub(crate) struct Surroundings {
     pub person: Person,
     /// What waits for a person.
     pub waiting: Waiting,
+    /// How many amendments wait for approval, up to [`guard::summary::UNCERTAIN_COUNTED_MAX`].
+    pub proposals: u32,
     /// The time zone that this browser keeps.
     pub zone: String,
 }
@@ -22,5 +24,10 @@ pub(crate) async fn read_frame() -> Result<Surroundings, Failure> {
     let visit = crate::context::Visit::current()?;
     let person = visit.person()?;
     let zone = crate::components::zone::of_request();
-    Ok(Surroundings { waiting: visit.guard.waiting(&person.reach).await?, person: person.clone(), zone })
+    Ok(Surroundings {
+        waiting: visit.guard.waiting(&person.reach).await?,
+        proposals: visit.guard.proposals_waiting(&person.reach).await?,
+        person: person.clone(),
+        zone,
+    })
 }

@@ -2,8 +2,10 @@
 
 use guard::{
     clock::Timestamp,
+    id::{AmendmentId, OperationId},
     person::Person,
     service::{History, Outlook, Standing},
+    state::StateName,
     veil::Veil,
 };
 use leptos::prelude::*;
@@ -39,6 +41,54 @@ pub(crate) struct Report {
     pub claimed: Option<ClaimNotice>,
     /// What is masked.
     pub veil: Veil,
+    /// The document's revisions, and what a change of it stands on.
+    pub document: Document,
+}
+
+/// The document of an operation.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Document {
+    /// Its revisions, from the first.
+    pub revisions: Vec<Revision>,
+    /// The latest amendment that proposed this one; none for the first.
+    pub amendment: Option<AmendmentId>,
+    /// Why this person cannot propose a change of this revision; none where they can.
+    pub why_not_amend: Option<String>,
+}
+
+/// One revision of a document.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Revision {
+    /// Its number.
+    pub number: u32,
+    /// Its operation.
+    pub operation: OperationId,
+    /// Where that stands.
+    pub state: StateName,
+}
+
+#[cfg(feature = "ssr")]
+async fn document(visit: &crate::context::Visit, id: OperationId) -> Result<Document, Failure> {
+    use guard::{refusal::Refusal, service::Proposer};
+
+    let (person, guard) = (visit.person()?, &visit.guard);
+    let revisions = guard.revisions(&person.reach, id).await?;
+    let revision = |held: guard::operation::Operation| Revision {
+        number: held.key.revision,
+        operation: held.id,
+        state: held.state.name(),
+    };
+    let amendment = guard.latest_amendment(&person.reach, id).await?;
+    let why_not_amend = match guard.amendable(Proposer::Person(person), id).await {
+        Ok(_) => None,
+        Err(Refusal::Store(fault)) => return Err(fault.into()),
+        Err(refusal) => Some(crate::wording::amendment::sentence(&refusal.to_string())),
+    };
+    Ok(Document {
+        revisions: revisions.into_iter().map(revision).collect(),
+        amendment: amendment.map(|amendment| amendment.id),
+        why_not_amend,
+    })
 }
 
 /// Masks what the person does not see.
@@ -83,5 +133,6 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
         kept,
         claimed,
         veil,
+        document: document(&visit, id).await?,
     })
 }

@@ -191,6 +191,8 @@ pub(crate) struct Overview {
     pub span: Span,
     /// What waits for a person.
     pub waiting: Waiting,
+    /// How many amendments wait for approval, up to [`guard::summary::UNCERTAIN_COUNTED_MAX`].
+    pub proposals: u32,
     /// What was prevented within the span.
     pub prevented: Prevented,
     /// What was prevented in all.
@@ -233,6 +235,7 @@ pub(crate) async fn read_overview(span: Span) -> Result<Overview, Failure> {
         person: person.clone(),
         span,
         waiting,
+        proposals: guard.proposals_waiting(&person.reach).await?,
         prevented: summary.prevented,
         prevented_in_all: summary::prevented(&in_all),
         bars: summary.bars,

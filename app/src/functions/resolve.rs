@@ -91,28 +91,15 @@ async fn look(
     operation: &guard::operation::Operation,
     acknowledged: &str,
 ) -> Result<Option<guard::review::Look>, Failure> {
-    use guard::{payload::Payload, refusal::Refusal};
-
     let person = visit.person()?;
     if !person.role.may_resolve() {
         // Refused before anybody is asked; the guard says why.
         return Ok(None);
     }
-    let catalogue = visit.guard.catalogue();
-    let name = operation.key.workflow.as_str();
-    let Some((known, destination)) = catalogue.workflows.get(name).zip(catalogue.destination_to_ask(name)) else {
-        return Ok(None);
-    };
-    let payload = match visit.guard.payload(&person.reach, operation.id, operation.key.revision).await {
-        Ok(text) => Payload::parse(text.as_bytes()).ok(),
-        // Dropped by retention: the key fields cannot be compared, and the look says so.
-        Err(Refusal::NotFound { .. }) => None,
-        Err(refusal) => return Err(refusal.into()),
-    };
     let asked_at = visit.guard.now();
-    let trial = visit.lookups.look_up(destination, &known.workflow, operation, payload.as_ref()).await;
+    let Some(looked) = visit.look_at(operation).await? else { return Ok(None) };
     let acknowledged = Some(acknowledged).filter(|shown| !shown.is_empty()).map(ToOwned::to_owned);
-    Ok(Some(guard::review::Look { asked_at, looked: trial.looked, acknowledged }))
+    Ok(Some(guard::review::Look { asked_at, looked, acknowledged }))
 }
 
 /// A moment as a browser's field writes it, in UTC.

@@ -187,8 +187,8 @@ fn Consequence(outcome: ConflictOutcome, #[prop(into)] other: Option<OperationVi
         }
         ConflictOutcome::AmendmentProposed { amendment, revision } => view! {
             <p>
-                "Revision " {revision} " (amendment " <code>{amendment.to_string()}</code> ")"
-                " waits for the approval of another person. Nothing is sent before that."
+                <a href=format!("/amendments/{amendment}")>"The amendment"</a>
+                " is proposed as revision " {revision} ": another person approves it. Nothing is sent before that."
             </p>
         }
         .into_any(),

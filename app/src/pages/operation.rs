@@ -39,7 +39,7 @@ use crate::{
         claim::Claim,
         look_up_now::LookUpNow,
         open_fields::OpenFields,
-        read_operation::{Report, read_operation},
+        read_operation::{Document, Report, Revision, read_operation},
         resolve::Resolve,
     },
     notice::{ClaimNotice, DecisionNotice, Origin},
@@ -115,7 +115,8 @@ fn Shown(
     claim: ServerAction<Claim>,
     open: ServerAction<OpenFields>,
 ) -> impl IntoView {
-    let Report { as_of, person, history, outlook, message, standing, notice, haste, kept, claimed, veil } = report;
+    let Report { as_of, person, history, outlook, message, standing, notice, haste, kept, claimed, veil, document } =
+        report;
     let unclaimed = match claimed {
         Some(ClaimNotice::Refused(_, failure)) => Some(failure),
         Some(ClaimNotice::Done) | None => None,
@@ -228,6 +229,7 @@ fn Shown(
             </div>
             <div class="detail-side">
                 <Facts operation=operation.clone() />
+                <Revisions document shown=operation.id />
                 <EvidencePanel operation=operation.id evidence person=person.clone() notice=kept />
                 <Acts operation person />
             </div>
@@ -297,6 +299,46 @@ fn Facts(operation: OperationView) -> impl IntoView {
                         }
                     })}
             </dl>
+        </section>
+    }
+    .into_any()
+}
+
+/// The document's revisions, and how the next one is proposed.
+#[component]
+fn Revisions(document: Document, shown: OperationId) -> impl IntoView {
+    let Document { revisions, amendment, why_not_amend } = document;
+    let items = revisions.into_iter().map(|revision| {
+        let Revision { number, operation, state } = revision;
+        let name = format!("Revision {number}");
+        let named = if operation == shown {
+            view! { <strong aria-current="true">{name}</strong> }.into_any()
+        } else {
+            view! { <a href=format!("/operations/{operation}")>{name}</a> }.into_any()
+        };
+        view! { <li>{named} " " <Badge state /></li> }
+    });
+    let amendment = amendment.map(|id| {
+        view! {
+            <p>
+                <a href=format!("/amendments/{id}")>"The amendment that proposed this revision"</a>
+            </p>
+        }
+    });
+    let propose = match why_not_amend {
+        None => view! { <a class="button is-quiet" href=format!("/operations/{shown}/amend")>"Propose an amendment"</a> }.into_any(),
+        Some(why) => view! {
+            <button type="button" class="is-quiet" disabled aria-describedby="amend-why-not">"Propose an amendment"</button>
+            <span class="why-not" id="amend-why-not"><Plain text=why /></span>
+        }
+        .into_any(),
+    };
+    view! {
+        <section class="panel" aria-labelledby="revisions-title">
+            <h2 id="revisions-title">"Revisions of the document"</h2>
+            <ul class="revisions">{items.collect_view()}</ul>
+            {amendment}
+            <p class="actions">{propose}</p>
         </section>
     }
     .into_any()

@@ -52,7 +52,9 @@ pub(crate) fn OverviewPage() -> impl IntoView {
 #[component]
 fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
     let administers = overview.administers();
-    let Overview { as_of, span, waiting, prevented, prevented_in_all, bars, workflows, needs, guide, .. } = overview;
+    let Overview {
+        as_of, span, waiting, proposals, prevented, prevented_in_all, bars, workflows, needs, guide, ..
+    } = overview;
     let head = view! {
         <div class="page-head">
             <Heading title="Overview">"Overview"</Heading>
@@ -81,7 +83,7 @@ fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
         <nav class="spans" aria-label="How far back">
             <ul>{spans.into_iter().collect_view()}</ul>
         </nav>
-        <Figures waiting prevented prevented_in_all span as_of />
+        <Figures waiting proposals prevented prevented_in_all span as_of />
         <Incidents />
         <div class="columns">
             <section class="panel" aria-labelledby="needs-title">
@@ -104,6 +106,7 @@ fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
 #[component]
 fn Figures(
     waiting: Waiting,
+    proposals: u32,
     prevented: Prevented,
     prevented_in_all: Prevented,
     span: Span,
@@ -152,6 +155,13 @@ fn Figures(
                 </h2>
                 <p class="figure-number">{many(waiting.open_conflicts)}</p>
                 <p class="figure-note">"the same key with another payload"</p>
+            </li>
+            <li class="figure">
+                <h2>
+                    <a href="/amendments">"Amendments to approve"</a>
+                </h2>
+                <p class="figure-number">{many(proposals)}</p>
+                <p class="figure-note">"nothing of them is sent before that"</p>
             </li>
         </ul>
     }

@@ -1,6 +1,7 @@
 //! Amendments: proposed, approved by others, begun once; rejected, withdrawn, expired or void otherwise.
 
 mod decision;
+mod reading;
 
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use chrono::TimeDelta;
 use rust_decimal::Decimal;
 
 pub use self::decision::Approving;
+pub use self::reading::{Amendable, AmendmentReport};
 use super::period::day_of_payload;
 use super::report::{check_length, check_text};
 use super::{Guard, TRIES_MAX, Transition, contended, integer, require, text};
@@ -28,7 +30,7 @@ use crate::operation::{Operation, hexadecimal};
 use crate::payload::Payload;
 use crate::person::Person;
 use crate::pointer::Pointer;
-use crate::queue::{Page, PageRequest};
+use crate::queue::{PAGE_ROWS_MAX, Page, PageRequest};
 use crate::refusal::Refusal;
 use crate::state::{State, StateName};
 use crate::store::{AmendmentChange, Insertion, NewOperation, Replaced, VersionedWorkflow};
@@ -247,13 +249,19 @@ impl Guard {
     /// A page of the amendments within reach, newest first; only in this state, where one is named.
     ///
     /// # Errors
-    /// The store's fault.
+    /// A limit out of bounds, a text that is no cursor, the store's fault.
     pub async fn amendments(
         &self,
         reach: &Reach,
         state: Option<crate::amendment::AmendmentStateName>,
         page: &PageRequest,
     ) -> Result<Page<Amendment>, Refusal> {
+        if !(1..=PAGE_ROWS_MAX).contains(&page.limit) {
+            return Err(Refusal::field("limit", format!("is {}; 1 to {PAGE_ROWS_MAX} are possible", page.limit)));
+        }
+        if page.cursor.as_ref().is_some_and(|cursor| cursor.read().is_none()) {
+            return Err(Refusal::field("cursor", "is no cursor; take it from the page before"));
+        }
         Ok(self.inner.store.amendments(reach, state, page).await?)
     }
 

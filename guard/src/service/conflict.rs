@@ -128,14 +128,7 @@ impl Guard {
     /// # Errors
     /// [`Refusal::NotFound`], the store's fault.
     pub async fn versions(&self, reach: &Reach, id: OperationId) -> Result<Versions, Refusal> {
-        let operation = self.reachable(reach, id).await?;
-        let mut revisions = Vec::new();
-        for revision in 1..=REVISIONS_LISTED_MAX {
-            if self.inner.store.operation_by_key(&operation.key.at_revision(revision)).await?.is_none() {
-                break;
-            }
-            revisions.push(revision);
-        }
+        let revisions = self.revisions(reach, id).await?.iter().map(|held| held.key.revision).collect();
         Ok(Versions { revisions, received: self.inner.store.conflicts(id, HISTORY_ROWS_MAX).await? })
     }
 

@@ -170,7 +170,7 @@ impl<'a> AmendmentBody<'a> {
             approvals: amendment.approvals.iter().map(ApprovalBody::of).collect(),
             proposed_at: Moment(amendment.proposed_at),
             expires_at: Moment(amendment.expires_at),
-            review_url: format!("{public_url}/operations/{}", amendment.operation),
+            review_url: format!("{public_url}/amendments/{}", amendment.id),
         }
     }
 }

@@ -1,0 +1,104 @@
+//! The amendments, those that wait for approval first.
+
+use guard::{
+    amendment::AmendmentStateName, clock::Timestamp, id::AmendmentId, summary::UNCERTAIN_COUNTED_MAX,
+    view::OperationView,
+};
+use leptos::prelude::*;
+
+use crate::{encoding::Json, failure::Failure};
+
+/// In an address, this asks for amendments in every state.
+pub(crate) const EVERY_STATE: &str = "all";
+
+/// An amendment in the list.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct AmendmentRow {
+    /// The amendment.
+    pub id: AmendmentId,
+    /// The operation of the revision that it proposes.
+    pub operation: OperationView,
+    /// The first change: `quantity 2 → 3`.
+    pub headline: String,
+    /// How many places change besides.
+    pub more: u32,
+    /// Who proposed it.
+    pub proposed_by: String,
+    /// When.
+    pub proposed_at: Timestamp,
+    /// How many people have approved.
+    pub approvals: usize,
+    /// How many must.
+    pub approvals_needed: u32,
+    /// Where it stands.
+    pub state: AmendmentStateName,
+}
+
+/// A page of the list.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct AmendmentList {
+    /// When it was true.
+    pub as_of: Timestamp,
+    /// How many wait for approval, up to [`UNCERTAIN_COUNTED_MAX`].
+    pub waiting: u32,
+    /// The amendments, the newest first.
+    pub rows: Vec<AmendmentRow>,
+    /// Where the next page starts.
+    pub next: Option<String>,
+}
+
+impl AmendmentList {
+    /// How many wait, in words.
+    pub(crate) fn waiting_words(&self) -> String {
+        let plus = if self.waiting >= UNCERTAIN_COUNTED_MAX { "+" } else { "" };
+        let number = crate::wording::number(self.waiting.into());
+        format!("{number}{plus} {}", if self.waiting == 1 { "amendment waits" } else { "amendments wait" })
+    }
+}
+
+/// Reads a page of the list: in the state that is named, or those that wait where none is.
+#[server(prefix = "/fn", endpoint = "list_amendments", input = Json, output = Json)]
+pub(crate) async fn list_amendments(state: String, cursor: String) -> Result<AmendmentList, Failure> {
+    use guard::{
+        queue::{Cursor, PAGE_ROWS_DEFAULT, PageRequest},
+        refusal::Refusal,
+    };
+
+    let visit = crate::context::Visit::current()?;
+    let (person, guard) = (visit.person()?, &visit.guard);
+    let reach = &person.reach;
+    let state = match state.as_str() {
+        "" => Some(AmendmentStateName::AwaitingApproval),
+        EVERY_STATE => None,
+        name => Some(AmendmentStateName::parse(name).ok_or_else(|| {
+            let known = AmendmentStateName::ALL.map(AmendmentStateName::as_str).join(", ");
+            Refusal::field("state", format!("is {name:?}; {known} or {EVERY_STATE} are possible"))
+        })?),
+    };
+    let cursor = (!cursor.is_empty()).then(|| Cursor::from_text(&cursor));
+    let page = guard.amendments(reach, state, &PageRequest { cursor, limit: PAGE_ROWS_DEFAULT }).await?;
+    let mut rows = Vec::with_capacity(page.rows.len());
+    for mut amendment in page.rows {
+        let operation = guard.operation(reach, amendment.operation).await?;
+        let veil = guard.veil(person, &operation).await?;
+        super::read_amendment::draw(&veil, &mut amendment);
+        let headline = amendment.changes.first().map(super::list_conflicts::asked::headline);
+        rows.push(AmendmentRow {
+            id: amendment.id,
+            operation: guard.view(&operation),
+            headline: headline.unwrap_or_else(|| "the payload".to_owned()),
+            more: amendment.changes_total.saturating_sub(1),
+            proposed_by: crate::wording::actor(&amendment.proposed_by),
+            proposed_at: amendment.proposed_at,
+            approvals: amendment.approvals.len(),
+            approvals_needed: amendment.approvals_needed,
+            state: amendment.state.name(),
+        });
+    }
+    Ok(AmendmentList {
+        as_of: guard.now(),
+        waiting: guard.proposals_waiting(reach).await?,
+        rows,
+        next: page.next.map(|next| next.as_str().to_owned()),
+    })
+}

@@ -1,0 +1,92 @@
+//! One amendment with everything that a person needs to decide it.
+
+use guard::{amendment::Amendment, clock::Timestamp, person::Person, view::OperationView};
+use leptos::prelude::*;
+
+use crate::{
+    components::diff::{DiffQuery, Diffed},
+    encoding::Json,
+    failure::Failure,
+    notice::amendment::AmendmentNotice,
+};
+
+/// What the page of an amendment shows.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct AmendmentPageReport {
+    /// When it was true.
+    pub as_of: Timestamp,
+    /// Who looks.
+    pub person: Person,
+    /// The amendment; what is sensitive in its changes is masked.
+    pub amendment: Amendment,
+    /// The operation of the revision that it proposes.
+    pub operation: OperationView,
+    /// The revision that it changes, as it is now.
+    pub base: Option<OperationView>,
+    /// Why the base is no longer the one that it was proposed on.
+    pub moved: Option<String>,
+    /// Whether it can be taken back as it stands.
+    pub is_withdrawable: bool,
+    /// Whether the destination is asked before an approval.
+    pub is_looked_at: bool,
+    /// The places that are masked.
+    pub masked: Vec<String>,
+    /// Both payloads, compared.
+    pub diffed: Diffed,
+    /// What became of the act before.
+    pub notice: Option<AmendmentNotice>,
+}
+
+/// Masks what the person does not see.
+#[cfg(feature = "ssr")]
+pub(crate) fn draw(veil: &guard::veil::Veil, amendment: &mut Amendment) {
+    for change in &mut amendment.changes {
+        change.approved = change.approved.as_ref().map(|value| veil.value(&change.path, value));
+        change.received = change.received.as_ref().map(|value| veil.other(&change.path, value));
+    }
+}
+
+/// Reads an amendment.
+#[server(prefix = "/fn", endpoint = "read_amendment", input = Json, output = Json)]
+pub(crate) async fn read_amendment(id: String, shown: DiffQuery) -> Result<AmendmentPageReport, Failure> {
+    use guard::{refusal::Refusal, service::AmendmentReport};
+
+    use crate::comparison::{Place, Side, diff};
+
+    let visit = crate::context::Visit::current()?;
+    let (person, guard) = (visit.person()?, &visit.guard);
+    let id = id.parse().map_err(|_| Refusal::not_found("amendment"))?;
+    let report = guard.amendment_report(&person.reach, id).await?;
+    let AmendmentReport { mut amendment, operation, base, moved, is_withdrawable, base_payload, proposed_payload } =
+        report;
+    let held = guard.operation(&person.reach, operation.id).await?;
+    let veil = guard.veil(person, &held).await?;
+    draw(&veil, &mut amendment);
+    let payloads = match (base_payload, proposed_payload) {
+        (Some(left), Some(right)) => {
+            let (left, right) = veil.texts(&left, &right);
+            (Some(left), Some(right))
+        }
+        (left, right) => (left.map(|left| veil.text(&left)), right.map(|right| veil.text(&right))),
+    };
+    let labels = (format!("Revision {}", amendment.base.revision), format!("Proposed revision {}", amendment.revision));
+    let path = format!("/amendments/{id}");
+    let place = Place { path: &path, query: Vec::new(), shown: &shown };
+    let sides = [
+        Side { label: &labels.0, payload: payloads.0.as_deref() },
+        Side { label: &labels.1, payload: payloads.1.as_deref() },
+    ];
+    Ok(AmendmentPageReport {
+        as_of: guard.now(),
+        person: person.clone(),
+        diffed: diff(sides, &guard.left_out(&held).await?, &place),
+        is_looked_at: guard.catalogue().destination_to_ask(held.key.workflow.as_str()).is_some(),
+        masked: veil.places().to_vec(),
+        amendment,
+        operation,
+        base,
+        moved,
+        is_withdrawable,
+        notice: crate::reply::take_notice(&visit, super::decide_amendment::NOTICE).await,
+    })
+}

@@ -1,0 +1,155 @@
+//! `/amendments`: proposed changes of confirmed documents, those that wait for approval first.
+
+use guard::amendment::AmendmentStateName;
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+use crate::{
+    components::{
+        age::{AsOf, Moment},
+        amendment::AmendmentBadge,
+        awaited::Body,
+        fault::Fault,
+        fresh::{is_in_use, look_again},
+        heading::Heading,
+        money::Amount,
+        plain::Plain,
+    },
+    functions::list_amendments::{AmendmentList, AmendmentRow, EVERY_STATE, list_amendments},
+    wording,
+};
+
+/// The list.
+#[component]
+pub(crate) fn AmendmentsPage() -> impl IntoView {
+    let query = use_query_map();
+    let asked = Memo::new(move |_| {
+        let text = |name: &str| query.with(|query| query.get(name).unwrap_or_default());
+        (text("state"), text("cursor"))
+    });
+    let list = Resource::new(move || asked.get(), |(state, cursor)| list_amendments(state, cursor));
+    look_again(move || {
+        if !is_in_use() {
+            list.refetch();
+        }
+    });
+    let page = move || {
+        Suspend::new(async move {
+            match list.await {
+                Ok(list) => view! { <Shown list state=asked.get_untracked().0 /> }.into_any(),
+                Err(failure) => view! { <Fault failure /> }.into_any(),
+            }
+        })
+    };
+    view! { <Body body=page /> }.into_any()
+}
+
+#[component]
+fn Shown(list: AmendmentList, state: String) -> impl IntoView {
+    let waiting = list.waiting_words();
+    let AmendmentList { as_of, rows, next, .. } = list;
+    let is_default = state.is_empty() || state == AmendmentStateName::AwaitingApproval.as_str();
+    let empty = if is_default {
+        "No amendment waits for approval. One comes here when somebody proposes a change of a confirmed document: nothing of it is sent until another person has approved it."
+    } else {
+        "No amendment is like that."
+    };
+    let is_empty = rows.is_empty();
+    let next = next.map(|cursor| {
+        let query = serde_urlencoded::to_string([("state", state.as_str()), ("cursor", cursor.as_str())]);
+        view! { <a class="button is-quiet" rel="next" href=format!("/amendments?{}", query.unwrap_or_default())>"Next"</a> }
+    });
+    let choices = AmendmentStateName::ALL.map(|choice| {
+        let name = if choice == AmendmentStateName::AwaitingApproval { "" } else { choice.as_str() };
+        let is_chosen = state == choice.as_str() || (is_default && name.is_empty());
+        view! { <option value=name selected=is_chosen>{wording::amendment::state_word(choice)}</option> }
+    });
+    let rows = rows.into_iter().map(|row| view! { <RowOf row /> }).collect_view();
+    view! {
+        <div class="page-head">
+            <Heading title="Amendments">"Amendments"</Heading>
+            <AsOf at=as_of />
+        </div>
+        <div class="queue-sum">
+            <p>{waiting} " for approval. Nothing of them is sent before that."</p>
+        </div>
+        <form class="search" role="search" aria-label="Filter amendments" method="get" action="/amendments">
+            <div class="fields">
+                <div class="field">
+                    <label for="amendments-state">"Standing"</label>
+                    <select id="amendments-state" name="state">
+                        {choices.into_iter().collect_view()}
+                        <option value=EVERY_STATE selected={state == EVERY_STATE}>"All"</option>
+                    </select>
+                </div>
+            </div>
+            <div class="search-end">
+                <p class="actions">
+                    <button type="submit">"Filter"</button>
+                    {(!is_default).then(|| view! { <a class="button is-quiet" href="/amendments">"Clear"</a> })}
+                </p>
+            </div>
+        </form>
+        {if is_empty {
+            view! { <p class="empty">{empty}</p> }.into_any()
+        } else {
+            view! {
+                <div class="scroll" tabindex="0" role="region" aria-label="Amendments">
+                    <table class="cards queue">
+                        <caption class="hidden">"Amendments, the newest first"</caption>
+                        <thead>
+                            <tr>
+                                <th scope="col">"What changes"</th>
+                                <th scope="col">"Operation"</th>
+                                <th scope="col" class="number">"Money"</th>
+                                <th scope="col">"Proposed"</th>
+                                <th scope="col">"Approvals"</th>
+                                <th scope="col">"Standing"</th>
+                            </tr>
+                        </thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </div>
+            }
+            .into_any()
+        }}
+        <nav class="pages" aria-label="Pages">{next}</nav>
+    }
+    .into_any()
+}
+
+#[component]
+fn RowOf(row: AmendmentRow) -> impl IntoView {
+    let AmendmentRow { id, operation, headline, more, proposed_by, proposed_at, approvals, approvals_needed, state } =
+        row;
+    let more = (more > 0).then(|| format!(" and {} more", wording::number(more.into())));
+    let company = operation.key.company.as_str().to_owned();
+    view! {
+        <tr>
+            <th scope="row" data-label="What changes">
+                <a class="row-link headline" href=format!("/amendments/{id}")>
+                    <Plain text=headline />
+                    {more}
+                </a>
+            </th>
+            <td data-label="Operation">
+                <a href=format!("/operations/{}", operation.id)>
+                    <Plain text=operation.sentence />
+                </a>
+                <p class="row-key"><Plain text=company /> " · revision " {operation.key.revision}</p>
+            </td>
+            <td class="number" data-label="Money">
+                <Amount money=operation.money />
+            </td>
+            <td data-label="Proposed">
+                <p><Plain text=proposed_by /></p>
+                <p class="row-key"><Moment at=proposed_at /></p>
+            </td>
+            <td data-label="Approvals">{format!("{approvals} of {approvals_needed}")}</td>
+            <td data-label="Standing">
+                <AmendmentBadge state />
+            </td>
+        </tr>
+    }
+    .into_any()
+}
