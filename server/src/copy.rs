@@ -341,6 +341,17 @@ impl Target {
         for name in names.chain(["_sqlx_migrations"]) {
             transaction.execute(format!("ALTER TABLE {SCHEMA}.\"{name}\" SET SCHEMA \"{home}\"").as_str()).await?;
         }
+        let routines: Vec<String> = sqlx::query_scalar(
+            "SELECT format('ALTER ROUTINE %s SET SCHEMA %I', routine.oid::regprocedure, $2::text) FROM pg_proc AS routine \
+             WHERE routine.pronamespace = $1::regnamespace",
+        )
+        .bind(SCHEMA)
+        .bind(&self.home)
+        .fetch_all(&mut *transaction)
+        .await?;
+        for statement in routines {
+            transaction.execute(statement.as_str()).await?;
+        }
         // Refuses where anything was left behind.
         transaction.execute(format!("DROP SCHEMA {SCHEMA} RESTRICT").as_str()).await?;
         transaction.commit().await?;
