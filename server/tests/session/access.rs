@@ -6,12 +6,18 @@ use app::failure::Failure;
 use guard::actor::Actor;
 use guard::clock::Clock as _;
 use guard::destination::Destination;
+use guard::incident::INCIDENT_OPERATIONS_MIN;
 use guard::key::KeyPart;
-use guard::person::Role;
+use guard::lists::{ListPage, RunAction};
+use guard::payload::Payload;
+use guard::period::{Day, Span};
+use guard::person::{Person, Role};
+use guard::queue::Filter;
 use guard::refusal::Refusal;
-use guard::service::Definitions;
+use guard::rules::{RuleChange, RuleVerdict};
+use guard::service::{Definitions, Proposer, Signing};
 use guard::token::{Reach, Scope};
-use guard::workflow::Workflow;
+use guard::workflow::{Correction, Workflow};
 use leptos::server_fn::axum::server_fn_paths;
 use leptos_axum::generate_route_list;
 use reqwest::StatusCode;
@@ -22,12 +28,31 @@ use super::support::{Answer, Browser, Desk, Scratch, on_each_database};
 
 const EVERYBODY: &[Role] = &Role::ALL;
 const WHO_RESOLVES: &[Role] = &[Role::Operator, Role::Admin];
+const WHO_PROPOSES: &[Role] = &[Role::Operator, Role::Finance, Role::Admin];
+const WHO_APPROVES_FIELDS: &[Role] = &[Role::Finance, Role::Admin];
+const FINANCE: &[Role] = &[Role::Finance];
 const ADMINISTRATORS: &[Role] = &[Role::Admin];
+
+/// The workflow of every operation.
+const HANDOFF: &str = "handoff";
+
+/// The workflow whose rules are proposed.
+const RULED: &str = "ruled";
+
+/// The workflow whose rules are decided.
+const DECIDED: &str = "decided";
+
+/// Another payload than that of every operation.
+const CHANGED: &str = r#"{"amount":"236.00"}"#;
+
+/// What exists nowhere.
+const NOWHERE: &str = "01920000-0000-7000-8000-000000000000";
 
 /// A server function with a request that is good in every way but, perhaps, who sends it.
 struct Function {
     name: &'static str,
     may: &'static [Role],
+    about: Thing,
     request: fn(&Given) -> Request,
 }
 
@@ -37,14 +62,59 @@ enum Request {
     Form(Vec<(&'static str, String)>),
 }
 
+/// What a request can be about besides an operation that waits and a token: made anew for each request.
+#[derive(Clone, Copy)]
+enum Thing {
+    /// An operation that waits for a person.
+    Waiting,
+    /// One of as many operations that wait as make an incident.
+    Incident,
+    /// A confirmed operation.
+    Confirmed,
+    /// An amendment that another person proposed.
+    Amendment,
+    /// A conflict that nobody has decided.
+    Conflict,
+    /// A period that can be closed.
+    Span,
+    /// A closed period.
+    Period,
+    /// A workflow whose rules nobody has proposed to change.
+    Ruled,
+    /// A change of rules that another person proposed.
+    RuleProposal,
+    /// A run that has not begun, of the one who asks; another person's where their role has none.
+    Run,
+    /// A view that the one who asks has kept.
+    View,
+}
+
 /// What a request can be about.
 struct Given {
     /// An operation that waits for a person, as the API shows it.
     unknown: Value,
     /// A token that can be revoked.
     token: String,
+    /// The thing that the function is about.
+    about: Value,
     /// Unlike any before.
     number: usize,
+}
+
+impl Given {
+    fn text(&self, name: &str) -> String {
+        self.about[name].as_str().unwrap().to_owned()
+    }
+
+    fn amendment_decision(&self, verdict: &str) -> Vec<(&'static str, String)> {
+        vec![
+            ("draft[amendment]", self.text("id")),
+            ("draft[version]", self.about["version"].to_string()),
+            ("draft[fingerprint]", self.text("fingerprint")),
+            ("draft[verdict]", verdict.to_owned()),
+            ("draft[reason]", "as the customer wrote".to_owned()),
+        ]
+    }
 }
 
 /// A moment to come as a browser's field writes it.
@@ -58,32 +128,147 @@ const FUNCTIONS: &[Function] = &[
     Function {
         name: "add_person",
         may: ADMINISTRATORS,
+        about: Thing::Waiting,
         request: |given| {
             let email = format!("new{}@example.test", given.number);
             Request::Form(vec![("draft[email]", email), ("draft[role]", "viewer".to_owned())])
         },
     },
     Function {
+        name: "choose_theme",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Form(vec![("theme", "dark".to_owned())]),
+    },
+    Function {
+        name: "choose_zone",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Form(vec![("zone", "Europe/Berlin".to_owned())]),
+    },
+    Function {
         name: "claim",
         may: WHO_RESOLVES,
+        about: Thing::Waiting,
         request: |given| {
             let id = given.unknown["id"].as_str().unwrap().to_owned();
             let origin = ("origin", "operation".to_owned());
             Request::Form(vec![("operation", id), ("give_back", "false".to_owned()), origin])
         },
     },
-    Function { name: "choose_theme", may: EVERYBODY, request: |_| Request::Form(vec![("theme", "dark".to_owned())]) },
+    Function {
+        name: "close_period",
+        may: FINANCE,
+        about: Thing::Span,
+        request: |given| {
+            Request::Form(vec![
+                ("draft[company]", given.text("company")),
+                ("draft[from]", given.text("day")),
+                ("draft[to]", given.text("day")),
+                ("draft[seen]", given.text("seen")),
+                ("draft[name]", "Fay".to_owned()),
+                ("draft[statement]", "I have seen these figures".to_owned()),
+            ])
+        },
+    },
+    Function {
+        name: "compare_versions",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |given| Request::Json(json!({ "id": given.about["id"], "left": "", "right": "", "shown": {} })),
+    },
+    Function {
+        name: "confirm_run",
+        may: WHO_RESOLVES,
+        about: Thing::Run,
+        request: |given| Request::Form(vec![("run", given.text("id")), ("reason", "seen in the queue".to_owned())]),
+    },
     Function {
         name: "create_token",
         may: ADMINISTRATORS,
+        about: Thing::Waiting,
         request: |given| {
             let name = format!("new{}", given.number);
             Request::Form(vec![("draft[name]", name), ("draft[scopes][]", "operations:read".to_owned())])
         },
     },
     Function {
+        name: "decide_amendment",
+        may: FINANCE,
+        about: Thing::Amendment,
+        request: |given| {
+            let mut fields = given.amendment_decision("approve");
+            fields.push(("draft[despite_uncertainty]", "true".to_owned()));
+            Request::Form(fields)
+        },
+    },
+    Function {
+        name: "decide_amendment",
+        may: FINANCE,
+        about: Thing::Amendment,
+        request: |given| Request::Form(given.amendment_decision("reject")),
+    },
+    Function {
+        name: "decide_amendment",
+        may: WHO_PROPOSES,
+        about: Thing::Amendment,
+        request: |given| Request::Form(given.amendment_decision("withdraw")),
+    },
+    Function {
+        name: "decide_conflict",
+        may: WHO_RESOLVES,
+        about: Thing::Conflict,
+        request: |given| {
+            Request::Form(vec![
+                ("draft[conflict]", given.text("id")),
+                ("draft[version]", given.about["version"].to_string()),
+                ("draft[fingerprint]", given.text("fingerprint")),
+                ("draft[verdict]", "keep".to_owned()),
+                ("draft[reason]", "the first was right".to_owned()),
+            ])
+        },
+    },
+    Function {
+        name: "decide_rules",
+        may: WHO_APPROVES_FIELDS,
+        about: Thing::RuleProposal,
+        request: |given| {
+            Request::Form(vec![
+                ("draft[proposal]", given.text("id")),
+                ("draft[workflow]", DECIDED.to_owned()),
+                ("draft[verdict]", "approve".to_owned()),
+                ("draft[reason]", "it says nothing".to_owned()),
+            ])
+        },
+    },
+    Function {
+        name: "drop_view",
+        may: EVERYBODY,
+        about: Thing::View,
+        request: |given| Request::Form(vec![("page", "unknown".to_owned()), ("view", given.text("id"))]),
+    },
+    Function {
+        name: "list_activity",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Json(json!({ "search": {} })),
+    },
+    Function {
+        name: "list_amendments",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Json(json!({ "state": "", "cursor": "" })),
+    },
+    Function {
+        name: "list_conflicts",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Json(json!({ "search": {} })),
+    },
+    Function {
         name: "list_operations",
         may: EVERYBODY,
+        about: Thing::Waiting,
         request: |_| {
             let texts =
                 ["workflow", "company", "source_system", "document", "action", "conflicts", "from", "to", "cursor"];
@@ -93,29 +278,151 @@ const FUNCTIONS: &[Function] = &[
             Request::Json(json!({ "search": search }))
         },
     },
-    Function { name: "list_unknown", may: EVERYBODY, request: |_| Request::Json(json!({ "asked": {}, "decide": "" })) },
-    Function { name: "list_workflows", may: EVERYBODY, request: |_| Request::Json(json!({})) },
+    Function {
+        name: "list_periods",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Json(json!({ "company": "acme", "from": "2026-01-01", "to": "2026-01-31" })),
+    },
+    Function {
+        name: "list_unknown",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Json(json!({ "asked": {}, "decide": "" })),
+    },
+    Function { name: "list_workflows", may: EVERYBODY, about: Thing::Waiting, request: |_| Request::Json(json!({})) },
     Function {
         name: "look_up_now",
         may: WHO_RESOLVES,
+        about: Thing::Waiting,
         request: |given| Request::Form(vec![("operation", given.unknown["id"].as_str().unwrap().to_owned())]),
     },
     Function {
         name: "open_fields",
         may: &[Role::Operator, Role::Finance, Role::Admin],
+        about: Thing::Waiting,
         request: |given| Request::Form(vec![("operation", given.unknown["id"].as_str().unwrap().to_owned())]),
     },
-    Function { name: "read_frame", may: EVERYBODY, request: |_| Request::Json(json!({})) },
+    Function {
+        name: "propose_amendment",
+        may: WHO_PROPOSES,
+        about: Thing::Confirmed,
+        request: |given| {
+            Request::Form(vec![
+                ("draft[base]", given.text("id")),
+                ("draft[payload]", CHANGED.to_owned()),
+                ("draft[reason]", "two more were bought".to_owned()),
+            ])
+        },
+    },
+    Function {
+        name: "propose_rules",
+        may: WHO_PROPOSES,
+        about: Thing::Ruled,
+        request: |given| {
+            Request::Form(vec![
+                ("draft[workflow]", RULED.to_owned()),
+                ("draft[volatile]", format!("/seen{}", given.number)),
+                ("draft[reason]", "it says nothing".to_owned()),
+            ])
+        },
+    },
+    // How a record is corrected is for finance alone.
+    Function {
+        name: "propose_rules",
+        may: FINANCE,
+        about: Thing::Ruled,
+        request: |_| {
+            Request::Form(vec![
+                ("draft[workflow]", RULED.to_owned()),
+                ("draft[amendable]", "/amount".to_owned()),
+                ("draft[before]", "amend".to_owned()),
+                ("draft[after]", "forbid".to_owned()),
+                ("draft[reason]", "amounts change".to_owned()),
+            ])
+        },
+    },
+    Function {
+        name: "propose_run",
+        may: WHO_RESOLVES,
+        about: Thing::Waiting,
+        request: |_| Request::Form(vec![("page", "unknown".to_owned()), ("action", "claim".to_owned())]),
+    },
+    Function {
+        name: "propose_verification",
+        may: WHO_RESOLVES,
+        about: Thing::Incident,
+        request: |given| Request::Form(vec![("operation", given.text("id"))]),
+    },
+    Function {
+        name: "read_amendment",
+        may: EVERYBODY,
+        about: Thing::Amendment,
+        request: |given| Request::Json(json!({ "id": given.about["id"], "shown": {} })),
+    },
+    Function {
+        name: "read_conflict",
+        may: EVERYBODY,
+        about: Thing::Conflict,
+        request: |given| Request::Json(json!({ "id": given.about["id"], "search": {}, "shown": {} })),
+    },
+    Function { name: "read_frame", may: EVERYBODY, about: Thing::Waiting, request: |_| Request::Json(json!({})) },
+    Function { name: "read_incidents", may: EVERYBODY, about: Thing::Waiting, request: |_| Request::Json(json!({})) },
     Function {
         name: "read_operation",
         may: EVERYBODY,
+        about: Thing::Waiting,
         request: |given| Request::Json(json!({ "id": given.unknown["id"] })),
     },
-    Function { name: "read_overview", may: EVERYBODY, request: |_| Request::Json(json!({ "span": "Day" })) },
-    Function { name: "read_settings", may: EVERYBODY, request: |_| Request::Json(json!({})) },
+    Function {
+        name: "read_overview",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Json(json!({ "span": "Day" })),
+    },
+    Function {
+        name: "read_period",
+        may: EVERYBODY,
+        about: Thing::Period,
+        request: |given| Request::Json(json!({ "id": given.about["id"] })),
+    },
+    Function {
+        name: "read_proposal",
+        may: EVERYBODY,
+        about: Thing::Confirmed,
+        request: |given| Request::Json(json!({ "id": given.about["id"] })),
+    },
+    Function {
+        name: "read_rules",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Json(json!({ "workflow": "handoff" })),
+    },
+    Function {
+        name: "read_run",
+        may: WHO_RESOLVES,
+        about: Thing::Run,
+        request: |given| Request::Json(json!({ "run": given.about["id"] })),
+    },
+    Function { name: "read_settings", may: EVERYBODY, about: Thing::Waiting, request: |_| Request::Json(json!({})) },
+    Function {
+        name: "read_views",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Json(json!({ "page": "unknown" })),
+    },
+    Function {
+        name: "reopen_period",
+        may: FINANCE,
+        about: Thing::Period,
+        request: |given| {
+            Request::Form(vec![("draft[period]", given.text("id")), ("draft[reason]", "a bill came late".to_owned())])
+        },
+    },
     Function {
         name: "resolve",
         may: WHO_RESOLVES,
+        about: Thing::Waiting,
         request: |given| {
             let text = |name: &str| given.unknown[name].as_str().unwrap().to_owned();
             Request::Form(vec![
@@ -131,11 +438,19 @@ const FUNCTIONS: &[Function] = &[
     Function {
         name: "revoke_token",
         may: ADMINISTRATORS,
+        about: Thing::Waiting,
         request: |given| Request::Form(vec![("id", given.token.clone())]),
+    },
+    Function {
+        name: "save_view",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |given| Request::Form(vec![("page", "unknown".to_owned()), ("name", format!("mine{}", given.number))]),
     },
     Function {
         name: "test_lookup",
         may: WHO_RESOLVES,
+        about: Thing::Waiting,
         request: |given| {
             let id = given.unknown["id"].as_str().unwrap().to_owned();
             Request::Form(vec![("draft[destination]", "ledger".to_owned()), ("draft[sought]", id)])
@@ -144,7 +459,29 @@ const FUNCTIONS: &[Function] = &[
 ];
 
 /// Every page behind sign-in, `{id}` being an operation. One that is not here makes the test fail.
-const PAGES: &[&str] = &["/", "/operations", "/operations/{id}", "/settings", "/unknown"];
+const PAGES: &[&str] = &[
+    "/",
+    "/activity",
+    "/amendments",
+    "/conflicts",
+    "/operations",
+    "/operations/{id}",
+    "/operations/{id}/amend",
+    "/operations/{id}/compare",
+    "/periods",
+    "/settings",
+    "/settings/rules",
+    "/unknown",
+];
+
+/// Every page behind sign-in about something else than an operation, and who finds one there. What somebody else alone may see is
+/// as if it did not exist.
+const PAGES_OF_THINGS: &[(&str, Thing, &[Role])] = &[
+    ("/amendments/{id}", Thing::Amendment, EVERYBODY),
+    ("/conflicts/{id}", Thing::Conflict, EVERYBODY),
+    ("/periods/{id}", Thing::Period, EVERYBODY),
+    ("/runs/{id}", Thing::Run, WHO_RESOLVES),
+];
 
 /// The pages before sign-in.
 const ENTRANCES: &[&str] = &["/login", "/welcome"];
@@ -170,55 +507,91 @@ struct World {
     desk: Desk,
     whole: Browser,
     token: String,
+    /// Who proposes and signs what others decide and open again.
+    author: Person,
+    /// Who has runs of their own.
+    runner: Person,
     number: usize,
 }
 
 impl World {
     async fn over(scratch: &Scratch) -> Self {
         let desk = scratch.desk().await;
-        let mut workflow = Workflow::named(KeyPart::new("handoff").unwrap());
+        let named = |name: &str| Workflow::named(KeyPart::new(name).unwrap());
+        let mut workflow = named(HANDOFF);
         workflow.destination = Some("ledger".to_owned());
-        let definitions = Definitions { workflows: vec![workflow], destinations: vec![nobody_there()] };
+        workflow.amendment.amendable = vec!["/amount".parse().unwrap()];
+        workflow.amendment.before_reconciliation = Correction::Amend;
+        let workflows = vec![workflow, named(RULED), named(DECIDED)];
+        let definitions = Definitions { workflows, destinations: vec![nobody_there()] };
         desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
         let scopes = Scope::ALL.into_iter().collect();
         let made = desk.guard.create_token("automation", scopes, Reach::EVERYTHING, &Actor::CommandLine).await.unwrap();
         let whole = desk.whole().await;
-        Self { desk, whole, token: made.1.reveal().to_owned(), number: 0 }
+        let author = desk.with_person("author@example.test", Role::Finance).await;
+        let runner = desk.with_person("runner@example.test", Role::Admin).await;
+        Self { desk, whole, token: made.1.reveal().to_owned(), author, runner, number: 0 }
     }
 
-    async fn api(&self, path: &str, body: Value) -> Value {
-        let request = self.whole.post(path).bearer_auth(&self.token).json(&body);
-        let answer = self.whole.clone().send(request).await;
+    async fn ask(&self, path: &str, body: &Value) -> Answer {
+        let request = self.whole.post(path).bearer_auth(&self.token).json(body);
+        self.whole.clone().send(request).await
+    }
+
+    async fn api(&self, path: &str, body: &Value) -> Value {
+        let answer = self.ask(path, body).await;
         assert!(answer.status.is_success(), "{path}: {answer:?}");
         serde_json::from_str(&answer.body).unwrap()
     }
 
     /// Somebody with this role, signed in at the whole server.
-    async fn person(&self, email: &str, role: Role, reach: Reach) -> Browser {
-        self.desk.with_person_of(email, role, reach).await;
+    async fn person(&self, email: &str, role: Role, reach: Reach) -> (Person, Browser) {
+        let person = self.desk.with_person_of(email, role, reach).await;
         let mut browser = self.desk.signed_in(email).await;
         browser.base.clone_from(&self.whole.base);
-        browser
+        (person, browser)
+    }
+
+    /// A document that is begun for the first time, as the API is asked for it.
+    fn document(&mut self, company: &str) -> Value {
+        self.number += 1;
+        json!({
+            "workflow": HANDOFF, "company": company, "source_system": "shop",
+            "document": format!("{company}-{}", self.number), "payload": { "amount": "118.00" },
+        })
+    }
+
+    /// An operation with this outcome.
+    async fn operation(&self, document: &Value, mut outcome: Value) -> Value {
+        let begun = self.api("/api/v1/operations", document).await;
+        let id = begun["operation"]["id"].as_str().unwrap();
+        outcome["lease_token"] = begun["lease"]["token"].clone();
+        let settled = self.api(&format!("/api/v1/operations/{id}/outcome"), &outcome).await;
+        assert_eq!(settled["state"], outcome["outcome"]);
+        settled
     }
 
     /// An operation that waits for a person, in this company.
     async fn unknown(&mut self, company: &str) -> Value {
-        self.number += 1;
-        let begun = self
-            .api(
-                "/api/v1/operations",
-                json!({
-                    "workflow": "handoff", "company": company, "source_system": "shop",
-                    "document": format!("{company}-{}", self.number), "payload": { "amount": "118.00" },
-                }),
-            )
-            .await;
-        let id = begun["operation"]["id"].as_str().unwrap();
-        let lease = &begun["lease"]["token"];
-        let outcome = json!({ "lease_token": lease, "outcome": "unknown", "reason": "the connection was lost" });
-        let settled = self.api(&format!("/api/v1/operations/{id}/outcome"), outcome).await;
-        assert_eq!(settled["state"], "unknown");
-        settled
+        let document = self.document(company);
+        self.operation(&document, json!({ "outcome": "unknown", "reason": "the connection was lost" })).await
+    }
+
+    /// A confirmed operation, and the document with another payload.
+    async fn confirmed(&mut self, company: &str) -> (Value, Value) {
+        let mut document = self.document(company);
+        let reference = format!("task-{}", self.number);
+        let outcome = json!({ "outcome": "confirmed", "destination_reference": reference });
+        let confirmed = self.operation(&document, outcome).await;
+        document["payload"] = serde_json::from_str(CHANGED).unwrap();
+        (confirmed, document)
+    }
+
+    /// A day of its own on which nothing was begun.
+    fn empty_day(&self) -> Span {
+        let first: Day = "2020-01-01".parse().unwrap();
+        let day = first + chrono::Days::new(self.number as u64);
+        Span { from: day, to: day }
     }
 
     async fn given(&mut self, company: &str) -> Given {
@@ -227,7 +600,88 @@ impl World {
         let reach = Reach::over([company.to_owned()], []);
         let scopes = BTreeSet::from([Scope::OperationsRead]);
         let made = self.desk.guard.create_token(&name, scopes, reach, &Actor::CommandLine).await.unwrap();
-        Given { unknown, token: made.0.id.to_string(), number: self.number }
+        Given { about: unknown.clone(), unknown, token: made.0.id.to_string(), number: self.number }
+    }
+
+    /// As [`Self::given`], with the thing that is asked about; `person` asks.
+    async fn given_about(&mut self, thing: Thing, company: &str, person: &Person) -> Given {
+        let given = self.given(company).await;
+        let about = self.thing(thing, company, person).await.unwrap_or_else(|| given.unknown.clone());
+        Given { about, ..given }
+    }
+
+    /// The thing; none where it is the operation that waits.
+    async fn thing(&mut self, thing: Thing, company: &str, person: &Person) -> Option<Value> {
+        let guard = self.desk.guard.clone();
+        let made = match thing {
+            Thing::Waiting => return None,
+            Thing::Incident => {
+                for _ in 1..INCIDENT_OPERATIONS_MIN {
+                    self.unknown(company).await;
+                }
+                return None;
+            }
+            Thing::Confirmed => self.confirmed(company).await.0,
+            Thing::Amendment => {
+                let base = self.confirmed(company).await.0["id"].as_str().unwrap().parse().unwrap();
+                let (who, payload) = (Proposer::Person(&self.author), Payload::parse(CHANGED.as_bytes()).unwrap());
+                let amendment = guard.propose(who, base, payload, "two more", None, None).await.unwrap();
+                let operation = guard.operation(&Reach::EVERYTHING, amendment.operation).await.unwrap();
+                json!({ "id": amendment.id, "version": operation.version, "fingerprint": amendment.fingerprint })
+            }
+            Thing::Conflict => {
+                let (confirmed, changed) = self.confirmed(company).await;
+                let begun = self.ask("/api/v1/operations", &changed).await;
+                assert_eq!(begun.status, StatusCode::UNPROCESSABLE_ENTITY, "{begun:?}");
+                let id = confirmed["id"].as_str().unwrap().parse().unwrap();
+                let known = guard.versions(&Reach::EVERYTHING, id).await.unwrap();
+                let conflict = guard.conflict_report(&Reach::EVERYTHING, known.received[0].id).await.unwrap();
+                let (id, received) = (conflict.conflict.id, conflict.conflict.fingerprint);
+                json!({ "id": id, "version": conflict.operation.version, "fingerprint": received })
+            }
+            Thing::Span => {
+                let span = self.empty_day();
+                let totals = guard.period_totals(&Reach::EVERYTHING, company, span).await.unwrap();
+                json!({ "company": company, "day": span.from, "seen": totals.fingerprint() })
+            }
+            Thing::Period => {
+                let span = self.empty_day();
+                let seen = guard.period_totals(&Reach::EVERYTHING, company, span).await.unwrap().fingerprint();
+                let signing = Signing { name: "Fay", statement: "I have seen these figures", reason: "", seen };
+                json!({ "id": guard.close_period(&self.author, company, span, &signing).await.unwrap().id })
+            }
+            Thing::Ruled => {
+                let open = guard.open_rule_proposals().await.unwrap();
+                for proposal in open.into_iter().filter(|proposal| proposal.workflow == RULED) {
+                    let rejected = guard.decide_rules(&self.author, proposal.id, RuleVerdict::Reject, "again");
+                    rejected.await.unwrap();
+                }
+                return None;
+            }
+            Thing::RuleProposal => {
+                let open = guard.open_rule_proposals().await.unwrap();
+                let id = match open.into_iter().find(|proposal| proposal.workflow == DECIDED) {
+                    Some(proposal) => proposal.id,
+                    None => {
+                        let volatile = vec![format!("/seen{}", self.number).parse().unwrap()];
+                        let change = RuleChange { volatile: Some(volatile), ..RuleChange::default() };
+                        guard.propose_rules(&self.author, DECIDED, change, "it says nothing").await.unwrap().id
+                    }
+                };
+                json!({ "id": id })
+            }
+            Thing::Run => {
+                let runs = if WHO_RESOLVES.contains(&person.role) { person } else { &self.runner };
+                let filter = Filter::default();
+                let run = guard.propose_run(runs, RunAction::Claim, ListPage::Operations, "", &filter).await.unwrap();
+                json!({ "id": run.id })
+            }
+            Thing::View => {
+                let name = format!("view{}", self.number);
+                json!({ "id": guard.save_view(person, ListPage::Unknown, &name, "").await.unwrap().id })
+            }
+        };
+        Some(made)
     }
 }
 
@@ -247,7 +701,8 @@ fn failure(answer: &Answer) -> Failure {
 #[test]
 fn every_page_and_function_says_who_may() {
     let pages: BTreeSet<_> = generate_route_list(app::App).iter().map(|page| page.path().to_owned()).collect();
-    let known = PAGES.iter().chain(ENTRANCES).map(|page| (*page).to_owned()).collect();
+    let of_things = PAGES_OF_THINGS.iter().map(|(page, ..)| page);
+    let known = PAGES.iter().chain(of_things).chain(ENTRANCES).map(|page| (*page).to_owned()).collect();
     assert_eq!(pages, known, "pages");
     // The server is linked in, with every function that it registers.
     let functions: BTreeSet<_> = server_fn_paths().map(|(path, _)| path.to_owned()).collect();
@@ -261,23 +716,31 @@ async fn a_function_answers_the_roles_that_may_and_nobody_else() {
         let mut world = World::over(scratch).await;
         for role in Role::ALL {
             let email = format!("{}@example.test", role.as_str());
-            let mut browser = world.person(&email, role, Reach::EVERYTHING).await;
+            let (person, mut browser) = world.person(&email, role, Reach::EVERYTHING).await;
             for function in FUNCTIONS {
-                let given = world.given("acme").await;
+                let given = world.given_about(function.about, "acme", &person).await;
                 let answer = call(&mut browser, function, &given).await;
                 let told = format!("{} as {}: {answer:?}", function.name, role.as_str());
                 if function.may.contains(&role) {
                     assert_eq!(answer.status, StatusCode::OK, "{told}");
+                } else if function.name == "read_run" {
+                    // Nobody reads another person's run, and whoever has none of their own is not told that there are some.
+                    let missing = Failure::Refused(Refusal::not_found("run"));
+                    assert_eq!((answer.status, failure(&answer)), (StatusCode::NOT_FOUND, missing), "{told}");
                 } else {
                     assert_eq!(answer.status, StatusCode::FORBIDDEN, "{told}");
                     assert!(matches!(failure(&answer), Failure::Refused(Refusal::Forbidden { .. })), "{told}");
                 }
             }
         }
-        let given = world.given("acme").await;
-        let entries = world.desk.database.registry.administration_entries(0, 500).await.unwrap().len();
+        let runner = world.runner.clone();
+        let mut asked = Vec::new();
         for function in FUNCTIONS {
-            let answer = call(&mut world.whole.clone(), function, &given).await;
+            asked.push((function, world.given_about(function.about, "acme", &runner).await));
+        }
+        let entries = world.desk.database.registry.administration_entries(0, 500).await.unwrap().len();
+        for (function, given) in &asked {
+            let answer = call(&mut world.whole.clone(), function, given).await;
             assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{}", function.name);
             assert_eq!(failure(&answer), Failure::SignedOut, "{}", function.name);
         }
@@ -292,22 +755,33 @@ async fn a_page_opens_for_every_role_and_for_no_stranger() {
     on_each_database(async |scratch: &Scratch| {
         let mut world = World::over(scratch).await;
         let unknown = world.unknown("acme").await;
-        let at = |page: &str| page.replace("{id}", unknown["id"].as_str().unwrap());
+        let at = |page: &str, thing: &Value| page.replace("{id}", thing["id"].as_str().unwrap());
         // The first start opens to its link alone; without it, it says so.
         for page in ENTRANCES.iter().copied().filter(|page| *page != "/welcome").chain(["/welcome?refused=link"]) {
             assert_eq!(world.whole.open(page).await.status, StatusCode::OK, "{page}");
         }
         assert_eq!(world.whole.open("/welcome").await.leads(), (303, "/welcome?refused=link"));
-        for page in PAGES {
-            let answer = world.whole.open(&at(page)).await;
+        for page in PAGES.iter().chain(PAGES_OF_THINGS.iter().map(|(page, ..)| page)) {
+            let answer = world.whole.open(&at(page, &unknown)).await;
             assert!(answer.leads().1.starts_with("/login?next="), "{page}: {answer:?}");
         }
         for role in Role::ALL {
             let email = format!("{}@example.test", role.as_str());
-            let mut browser = world.person(&email, role, Reach::EVERYTHING).await;
+            let (person, mut browser) = world.person(&email, role, Reach::EVERYTHING).await;
             for page in PAGES {
-                let answer = browser.open(&at(page)).await;
+                let answer = browser.open(&at(page, &unknown)).await;
                 assert_eq!(answer.status, StatusCode::OK, "{page} as {}", role.as_str());
+            }
+            for (page, thing, may) in PAGES_OF_THINGS {
+                let given = world.given_about(*thing, "acme", &person).await;
+                let answer = browser.open(&at(page, &given.about)).await;
+                let expected = if may.contains(&role) { StatusCode::OK } else { StatusCode::NOT_FOUND };
+                assert_eq!(answer.status, expected, "{page} as {}", role.as_str());
+                assert_eq!(
+                    browser.open(&at(page, &json!({ "id": NOWHERE }))).await.status,
+                    StatusCode::NOT_FOUND,
+                    "{page}"
+                );
             }
             // What is for administrators alone is in no other role's page.
             let settings = browser.open("/settings").await.body;
@@ -325,34 +799,65 @@ async fn nothing_of_another_company_is_seen_or_touched() {
         let reach = Reach::over(["own-company".to_owned()], []);
         let hidden = Reach::over(["elsewhere-ltd".to_owned()], []);
         world.desk.with_person_of("elsewhere@example.test", Role::Viewer, hidden).await;
-        let mut ada = world.person("ada@example.test", Role::Admin, reach).await;
+        let (person, mut ada) = world.person("ada@example.test", Role::Admin, reach).await;
 
         for page in PAGES {
             let body = ada.open(&page.replace("{id}", own.unknown["id"].as_str().unwrap())).await.body;
             assert!(!body.contains("elsewhere"), "{page}");
         }
+        for (page, thing, _) in PAGES_OF_THINGS {
+            let (own, other) = (
+                world.given_about(*thing, "own-company", &person).await,
+                world.given_about(*thing, "elsewhere-ltd", &world.author.clone()).await,
+            );
+            let at = |given: &Given| page.replace("{id}", &given.text("id"));
+            let answer = ada.open(&at(&own)).await;
+            assert_eq!(answer.status, StatusCode::OK, "{page}");
+            assert!(!answer.body.contains("elsewhere"), "{page}");
+            assert_eq!(ada.open(&at(&other)).await.status, StatusCode::NOT_FOUND, "{page}");
+        }
         let searched = ada.open("/operations?company=elsewhere-ltd").await.body;
         assert!(!searched.contains("elsewhere-ltd-"), "a search finds nothing");
 
         // What exists elsewhere and what exists nowhere look the same.
-        let nowhere = "01920000-0000-7000-8000-000000000000";
         let page = async |ada: &mut Browser, id: &str| {
             let answer = ada.open(&format!("/operations/{id}")).await;
             (answer.status, answer.body.replace(id, "…").len())
         };
         let (hidden, missing) =
-            (page(&mut ada, other.unknown["id"].as_str().unwrap()).await, page(&mut ada, nowhere).await);
+            (page(&mut ada, other.unknown["id"].as_str().unwrap()).await, page(&mut ada, NOWHERE).await);
         assert_eq!(hidden, missing);
-        for name in ["claim", "look_up_now", "open_fields", "read_operation", "resolve", "revoke_token"] {
-            let function = FUNCTIONS.iter().find(|function| function.name == name).unwrap();
-            let answer = call(&mut ada, function, &other).await;
-            assert_eq!(answer.status, StatusCode::NOT_FOUND, "{name}: {answer:?}");
-            let missing = Given {
-                unknown: json!({ "id": nowhere, "fingerprint": other.unknown["fingerprint"] }),
-                token: nowhere.to_owned(),
-                number: 0,
-            };
-            assert_eq!(call(&mut ada, function, &missing).await.body, answer.body, "{name}");
+        let touching = [
+            "claim",
+            "compare_versions",
+            "decide_amendment",
+            "decide_conflict",
+            "look_up_now",
+            "open_fields",
+            "propose_amendment",
+            "propose_verification",
+            "read_amendment",
+            "read_conflict",
+            "read_operation",
+            "read_period",
+            "read_proposal",
+            "resolve",
+            "revoke_token",
+        ];
+        for name in touching {
+            for function in FUNCTIONS.iter().filter(|function| function.name == name) {
+                let other = world.given_about(function.about, "elsewhere-ltd", &person).await;
+                let answer = call(&mut ada, function, &other).await;
+                assert_eq!(answer.status, StatusCode::NOT_FOUND, "{name}: {answer:?}");
+                let missing = |thing: &Value| {
+                    let mut thing = thing.clone();
+                    thing["id"] = json!(NOWHERE);
+                    thing
+                };
+                let (unknown, about) = (missing(&other.unknown), missing(&other.about));
+                let missing = Given { unknown, about, token: NOWHERE.to_owned(), number: 0 };
+                assert_eq!(call(&mut ada, function, &missing).await.body, answer.body, "{name}");
+            }
         }
         // A look at a destination is a look at a company's records.
         let function = FUNCTIONS.iter().find(|function| function.name == "test_lookup").unwrap();
