@@ -78,7 +78,7 @@ impl ConflictSearch {
     }
 }
 
-/// What the query of an address of the queue asks for, and in which order [`list_conflicts`] reads it.
+/// What the query of an address of the queue asks for, and in which order `list_conflicts` reads it.
 ///
 /// # Errors
 /// A value that cannot be taken, with its name.

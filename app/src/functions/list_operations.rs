@@ -166,7 +166,7 @@ pub(crate) fn field_moment(text: &str) -> String {
     moment.format(format).to_string()
 }
 
-/// What the query of an address of the table asks for, as [`list_operations`] reads it.
+/// What the query of an address of the table asks for, as `list_operations` reads it.
 ///
 /// # Errors
 /// A value that cannot be taken, with its name.

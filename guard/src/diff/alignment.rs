@@ -2,7 +2,7 @@
 //!
 //! Items that are the same by value are matched in order: first those that stand once on each side, then the rest by the shortest
 //! edit. What is left between two matches is paired by likeness. Where items share a member that names them, they are matched by it.
-//! All of it is bounded by a [`Budget`]; what lies beyond is matched by number.
+//! All of it is bounded by a `Budget`; what lies beyond is matched by number.
 
 use std::collections::HashMap;
 

@@ -50,7 +50,7 @@ pub struct ConflictReport {
     pub conflict: Conflict,
     /// The operation under whose key it came.
     pub operation: OperationView,
-    /// The begins that brought the same payload again, the newest first: of the latest [`HISTORY_ROWS_MAX`] of the operation.
+    /// The begins that brought the same payload again, the newest first: of the latest `HISTORY_ROWS_MAX` of the operation.
     pub deliveries: Vec<Delivery>,
     /// The entry that opened it, where it is one of the latest.
     pub opened_by: Option<Entry>,
