@@ -52,6 +52,8 @@ describe("what a worker does, seen at the desk", () => {
       await page.visit(`/operations?document=${asked.document}`);
       await page.getByRole("row", { name: sentence(asked.document) }).getByText(/^1\sconflict$/).waitFor();
       await page.getByRole("link", { name: sentence(asked.document) }).click();
+      // Whoever reloads before the page has come reloads the one before it.
+      await page.waitForURL(/\/operations\/[0-9a-f-]{36}/);
       const conflict = page.getByRole("article").filter({ hasText: "Open conflict" });
       // That it came again is written behind its answer.
       await eventually(async () => {

@@ -109,31 +109,31 @@ pub struct ViolationBody<'a> {
     pub message: String,
 }
 
-/// What a refused change adds to its problem document.
+/// What a refused change adds to its problem document; other refusals with the same status do without.
 #[derive(Serialize, ToSchema)]
 pub struct Violated<'a> {
     /// What differs from the base, at most 100 places.
-    #[schema(max_items = 100)]
+    #[schema(max_items = 100, required = false)]
     pub changes: Vec<ChangeBody<'a>>,
     /// How many places differ.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, required = false)]
     pub changes_total: u32,
     /// What the rules forbid, at most 100 places.
-    #[schema(max_items = 100)]
+    #[schema(max_items = 100, required = false)]
     pub violations: Vec<ViolationBody<'a>>,
 }
 
-/// What an open amendment adds to the problem document of another proposal.
+/// What an open amendment adds to the problem document of another proposal; other refusals with the same status do without.
 #[derive(Serialize, ToSchema)]
 pub struct OpenAmendment {
     /// The amendment that is open; null where the revision is under way without one.
-    #[schema(value_type = Option<String>, format = Uuid, required)]
+    #[schema(value_type = Option<String>, format = Uuid, required = false)]
     pub amendment_id: Option<Shown<AmendmentId>>,
     /// The operation of the revision that it proposes.
-    #[schema(value_type = String, format = Uuid)]
+    #[schema(value_type = String, format = Uuid, required = false)]
     pub operation_id: Shown<OperationId>,
     /// Its number.
-    #[schema(minimum = 2)]
+    #[schema(minimum = 2, required = false)]
     pub revision: u32,
 }
 
