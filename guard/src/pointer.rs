@@ -87,25 +87,29 @@ impl FromStr for Pointer {
             return Ok(Self { tokens: Vec::new() });
         }
         let rest = text.strip_prefix('/').ok_or(NotAPointer::NoLeadingSlash)?;
-        let tokens = rest.split('/').map(unescape).collect::<Result<_, _>>()?;
+        let tokens = rest.split('/').map(|token| unescaped(token, &ESCAPES).ok_or(NotAPointer::LoneTilde));
+        let tokens = tokens.collect::<Result<_, _>>()?;
         Ok(Self { tokens })
     }
 }
 
-fn unescape(token: &str) -> Result<String, NotAPointer> {
+/// What stands behind a tilde, and what it stands for.
+const ESCAPES: [(char, char); 2] = [('0', '~'), ('1', '/')];
+
+/// The token as it is meant; none where a tilde has nothing of `escapes` behind it.
+pub(crate) fn unescaped(token: &str, escapes: &[(char, char)]) -> Option<String> {
     let mut text = String::with_capacity(token.len());
     let mut characters = token.chars();
     while let Some(character) = characters.next() {
         text.push(match character {
-            '~' => match characters.next() {
-                Some('0') => '~',
-                Some('1') => '/',
-                Some(_) | None => return Err(NotAPointer::LoneTilde),
-            },
+            '~' => {
+                let digit = characters.next()?;
+                escapes.iter().find(|(escape, _)| *escape == digit)?.1
+            }
             other => other,
         });
     }
-    Ok(text)
+    Some(text)
 }
 
 impl fmt::Display for Pointer {

@@ -93,21 +93,11 @@ impl FromStr for Place {
     }
 }
 
+/// As in RFC 6901, and the bracket that an item's member would otherwise begin with.
+const ESCAPES: [(char, char); 3] = [('0', '~'), ('1', '/'), ('2', '[')];
+
 fn unescaped(token: &str) -> Result<String, NotAPlace> {
-    let mut text = String::with_capacity(token.len());
-    let mut characters = token.chars();
-    while let Some(character) = characters.next() {
-        text.push(match character {
-            '~' => match characters.next() {
-                Some('0') => '~',
-                Some('1') => '/',
-                Some('2') => '[',
-                Some(_) | None => return Err(NotAPlace::LoneTilde),
-            },
-            other => other,
-        });
-    }
-    Ok(text)
+    crate::pointer::unescaped(token, &ESCAPES).ok_or(NotAPlace::LoneTilde)
 }
 
 impl fmt::Display for Place {
