@@ -2,7 +2,7 @@
 
 use crate::actor::Actor;
 use crate::amendment::{Amendment, AmendmentState, AmendmentStateName, Approval, Shown};
-use crate::clock::rfc3339;
+use crate::clock::{Timestamp, rfc3339};
 use crate::event::REPORT_TEXT_CHARACTERS_MAX;
 use crate::event::{AmendmentStep, Event};
 use crate::id::AmendmentId;
@@ -71,8 +71,7 @@ impl Guard {
     /// A person rejects a proposal. It stays readable, and the change can be proposed anew.
     ///
     /// # Errors
-    /// [`Refusal::Forbidden`] by role or because the person proposed it, [`Refusal::Stale`], [`Refusal::Impossible`], a reason out of
-    /// bounds, the store's fault.
+    /// [`Refusal::Forbidden`] by role, [`Refusal::Stale`], [`Refusal::Impossible`], a reason out of bounds, the store's fault.
     pub async fn reject(
         &self,
         person: &Person,
@@ -86,12 +85,9 @@ impl Guard {
             let (amendment, operation) = self.undecided(person, id, seen_version, "rejected").await?;
             let (at, actor) = (self.now(), Actor::Person { email: person.email.clone() });
             let step = AmendmentStep::Rejected { reason: reason.to_owned() };
-            let state = operation.state.after(&Event::Amended { at, step })?;
-            let ended = AmendmentState::Rejected { at, by: actor.clone(), reason: reason.to_owned() };
-            let ended = Amendment { state: ended, ..amendment };
-            let facts = ended_facts(&ended, reason);
-            let transition = Transition { state, at, actor, kind: EntryKind::AmendmentRejected, facts };
-            if let Some(decided) = self.decide_amendment(&operation, ended, transition).await? {
+            let state = AmendmentState::Rejected { at, by: actor.clone(), reason: reason.to_owned() };
+            let end = End { at, actor, kind: EntryKind::AmendmentRejected, step, state, reason };
+            if let Some(decided) = self.end_amendment(&operation, amendment, end).await? {
                 return Ok(decided);
             }
         }
@@ -127,12 +123,9 @@ impl Guard {
             }
             let (at, actor) = (self.now(), Actor::Person { email: person.email.clone() });
             let step = AmendmentStep::Withdrawn { reason: reason.to_owned() };
-            let state = operation.state.after(&Event::Amended { at, step })?;
-            let ended = AmendmentState::Withdrawn { at, by: actor.clone(), reason: reason.to_owned() };
-            let ended = Amendment { state: ended, ..amendment };
-            let facts = ended_facts(&ended, reason);
-            let transition = Transition { state, at, actor, kind: EntryKind::AmendmentWithdrawn, facts };
-            if let Some(decided) = self.decide_amendment(&operation, ended, transition).await? {
+            let state = AmendmentState::Withdrawn { at, by: actor.clone(), reason: reason.to_owned() };
+            let end = End { at, actor, kind: EntryKind::AmendmentWithdrawn, step, state, reason };
+            if let Some(decided) = self.end_amendment(&operation, amendment, end).await? {
                 return Ok(decided);
             }
         }
@@ -162,12 +155,14 @@ impl Guard {
         let at = self.now();
         let reason = format!("the proposal expired at {}: nobody decided in time", rfc3339(amendment.expires_at));
         let step = AmendmentStep::Expired { reason: reason.clone() };
-        // Decided between the two reads: as good as somebody else's move.
-        let Ok(state) = operation.state.after(&Event::Amended { at, step }) else { return Ok(false) };
-        let ended = Amendment { state: AmendmentState::Expired { at }, ..amendment };
-        let facts = ended_facts(&ended, &reason);
-        let transition = Transition { state, at, actor: Actor::Sweeper, kind: EntryKind::AmendmentExpired, facts };
-        Ok(self.decide_amendment(&operation, ended, transition).await?.is_some())
+        let (actor, kind, state) = (Actor::Sweeper, EntryKind::AmendmentExpired, AmendmentState::Expired { at });
+        let end = End { at, actor, kind, step, state, reason: &reason };
+        match self.end_amendment(&operation, amendment, end).await {
+            Ok(ended) => Ok(ended.is_some()),
+            // Decided between the two reads: as good as somebody else's move.
+            Err(Refusal::Impossible { .. }) => Ok(false),
+            Err(refusal) => Err(refusal),
+        }
     }
 
     /// The proposal, where it still waits and is as the page showed it.
@@ -190,6 +185,20 @@ impl Guard {
             return Err(decided);
         }
         Ok((amendment, operation))
+    }
+
+    /// Ends a proposal; none where somebody else moved first.
+    async fn end_amendment(
+        &self,
+        operation: &Operation,
+        amendment: Amendment,
+        end: End<'_>,
+    ) -> Result<Option<Amendment>, Refusal> {
+        let End { at, actor, kind, step, state, reason } = end;
+        let ended = Amendment { state, ..amendment };
+        let state = operation.state.after(&Event::Amended { at, step })?;
+        let facts = ended_facts(&ended, reason);
+        self.decide_amendment(operation, ended, Transition { state, at, actor, kind, facts }).await
     }
 
     /// Writes a decision with its entry; none where somebody else moved first.
@@ -232,6 +241,16 @@ impl Guard {
             Finding::Inconclusive { reason, .. } => uncertain(reason.clone(), approving.despite_uncertainty),
         }
     }
+}
+
+/// How a proposal comes to its end without being begun.
+struct End<'a> {
+    at: Timestamp,
+    actor: Actor,
+    kind: EntryKind,
+    step: AmendmentStep,
+    state: AmendmentState,
+    reason: &'a str,
 }
 
 fn uncertain(reason: String, is_confirmed: bool) -> Result<Shown, Refusal> {
