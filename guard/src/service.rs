@@ -9,6 +9,7 @@ mod amendment;
 mod begin;
 mod conflict;
 mod desk;
+mod founding;
 mod grant;
 mod lists;
 mod message;
@@ -46,6 +47,7 @@ use crate::id::OperationId;
 use crate::json::Json;
 use crate::key::OperationKey;
 use crate::operation::Operation;
+use crate::queue::PAGE_ROWS_MAX;
 use crate::refusal::{Refusal, StoreFault};
 use crate::review::ReviewChange;
 use crate::state::{State, StateName};
@@ -149,6 +151,11 @@ impl Guard {
         if !token.reach.workflow(name) {
             return Err(Refusal::Forbidden { reason: format!("this token does not reach the workflow {name:?}") });
         }
+        self.workflow_in_force(name, &token.reach).await
+    }
+
+    /// The workflow as it is in force; where there is none, the refusal names those within reach.
+    async fn workflow_in_force(&self, name: &str, reach: &Reach) -> Result<Arc<VersionedWorkflow>, Refusal> {
         let find = || self.catalogue().workflows.get(name).filter(|known| !known.is_retired).cloned();
         if let Some(workflow) = find() {
             return Ok(workflow);
@@ -156,7 +163,7 @@ impl Guard {
         self.refresh().await?;
         find().ok_or_else(|| Refusal::UnknownWorkflow {
             name: name.to_owned(),
-            known: self.workflow_names(&token.reach),
+            known: self.workflow_names(reach),
             is_retired: self.catalogue().workflows.contains_key(name),
         })
     }
@@ -181,6 +188,12 @@ impl Guard {
             self.expire(&operation).await?;
         }
         Err(contended())
+    }
+
+    /// The latest entries of an operation's trail, at most [`PAGE_ROWS_MAX`], oldest first.
+    async fn latest_entries(&self, operation: &Operation) -> Result<Vec<Entry>, Refusal> {
+        let after = operation.version.saturating_sub(PAGE_ROWS_MAX.into());
+        Ok(self.inner.store.entries(operation.id, after, PAGE_ROWS_MAX).await?)
     }
 
     /// Ends a lease that is over: proof that nothing was sent, or uncertainty.
@@ -286,6 +299,15 @@ fn text(value: &str) -> Json {
 
 fn integer(value: impl Into<i64>) -> Json {
     Json::Number(crate::number::Number::from_integer(value.into()))
+}
+
+/// Refuses a page of no rows, or of more than there can be.
+fn check_limit(limit: u32) -> Result<(), Refusal> {
+    if (1..=PAGE_ROWS_MAX).contains(&limit) {
+        Ok(())
+    } else {
+        Err(Refusal::field("limit", format!("is {limit}; 1 to {PAGE_ROWS_MAX} are possible")))
+    }
 }
 
 fn contended() -> Refusal {

@@ -2,6 +2,8 @@
 
 use crate::amendment::Place;
 use crate::key::{ACTION_DEFAULT, KeyPart, OperationKey};
+use crate::money::Money;
+use crate::payload::Payload;
 use crate::pointer::Pointer;
 
 /// The lease for a workflow that names none, in seconds.
@@ -329,7 +331,7 @@ impl ReviewRules {
     }
 
     /// Whether a decision about this money needs a second person. What cannot be read may be any amount.
-    pub fn needs_second_person(&self, money: Option<&crate::money::Money>) -> bool {
+    pub fn needs_second_person(&self, money: Option<&Money>) -> bool {
         let Some(over) = self.second_person_over.as_deref() else { return false };
         let over = over.parse::<rust_decimal::Decimal>().unwrap_or_default();
         money.is_none_or(|money| money.amount.abs() > over)
@@ -489,6 +491,11 @@ impl Workflow {
         self.reconciliation.validate()?;
         self.amendment.validate()?;
         self.review.validate(self.amount.is_some())
+    }
+
+    /// What is at stake by a payload, where the workflow says how to read it and it can be read.
+    pub fn money(&self, payload: &Payload) -> Option<Money> {
+        Money::read(payload, self.amount.as_ref()?, self.currency.as_ref()?)
     }
 
     /// The name for people.

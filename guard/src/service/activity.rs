@@ -1,8 +1,8 @@
 //! What people did.
 
-use super::Guard;
+use super::{Guard, check_limit};
 use crate::activity::{Activity, ActivityFilter, TrailCheck, TrailState};
-use crate::queue::{PAGE_ROWS_MAX, Page, PageRequest};
+use crate::queue::{Page, PageRequest};
 use crate::refusal::{Refusal, StoreFault};
 use crate::token::Reach;
 
@@ -17,9 +17,7 @@ impl Guard {
         filter: &ActivityFilter,
         page: &PageRequest,
     ) -> Result<Page<Activity>, Refusal> {
-        if !(1..=PAGE_ROWS_MAX).contains(&page.limit) {
-            return Err(Refusal::field("limit", format!("is {}; 1 to {PAGE_ROWS_MAX} are possible", page.limit)));
-        }
+        check_limit(page.limit)?;
         if page.cursor.as_ref().is_some_and(|cursor| Activity::behind(cursor).is_none()) {
             return Err(Refusal::field("cursor", "is none that this list gave; start from the first page"));
         }

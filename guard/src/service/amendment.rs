@@ -3,16 +3,14 @@
 mod decision;
 mod reading;
 
-use std::sync::Arc;
-
 use chrono::TimeDelta;
 use rust_decimal::Decimal;
 
 pub use self::decision::Approving;
 pub use self::reading::{Amendable, AmendmentReport};
-use super::period::day_of_payload;
+use super::founding::Founding;
 use super::report::{check_length, check_text};
-use super::{Guard, TRIES_MAX, Transition, contended, integer, require, text};
+use super::{Guard, TRIES_MAX, Transition, check_limit, contended, integer, require, text};
 use crate::actor::Actor;
 use crate::amendment::{
     Amendment, AmendmentState, Base, REQUESTED_BY_CHARACTERS_MAX, Ruled, VIOLATIONS_LISTED_MAX, Violation, violations,
@@ -30,11 +28,10 @@ use crate::operation::{Operation, hexadecimal};
 use crate::payload::Payload;
 use crate::person::Person;
 use crate::pointer::Pointer;
-use crate::queue::{PAGE_ROWS_MAX, Page, PageRequest};
+use crate::queue::{Page, PageRequest};
 use crate::refusal::Refusal;
 use crate::state::{State, StateName};
-use crate::store::{AmendmentChange, Insertion, NewOperation, Replaced, VersionedWorkflow};
-use crate::summary::{Count, Counted};
+use crate::store::{AmendmentChange, Insertion, Replaced, VersionedWorkflow};
 use crate::token::{Reach, Scope, Token};
 use crate::trail::{ChainHash, Entry, EntryKind, detail};
 use crate::workflow::{AmendmentRules, Correction};
@@ -157,7 +154,7 @@ impl Guard {
         check_length("requested_by", requested_by.unwrap_or_default(), REQUESTED_BY_CHARACTERS_MAX)?;
         for _ in 0..TRIES_MAX {
             let base = self.reachable(who.reach(), base).await?;
-            let workflow = self.workflow_of(&base, who.reach()).await?;
+            let workflow = self.workflow_in_force(base.key.workflow.as_str(), who.reach()).await?;
             let held = base_of(&base)?;
             let next_key = next_key(&base)?;
             let next = self.inner.store.operation_by_key(&next_key).await?;
@@ -172,7 +169,7 @@ impl Guard {
                 return Err(Refusal::RuleViolation { changes, changes_total, violations });
             }
             let rules = &workflow.workflow.amendment;
-            let money = money_of(&payload, &workflow);
+            let money = workflow.workflow.money(&payload);
             let amendment = Amendment {
                 id: AmendmentId::new(at, self.inner.entropy.bytes()),
                 operation: next
@@ -196,7 +193,7 @@ impl Guard {
                 state: AmendmentState::AwaitingApproval,
             };
             let is_stored = match next {
-                None => self.propose_first(next_key, &amendment, &payload, money, &workflow).await?,
+                None => self.propose_first(next_key, &amendment, &payload, &workflow).await?,
                 Some(rejected) => self.propose_again(&rejected, &amendment, &payload, money, workflow.version).await?,
             };
             if is_stored {
@@ -211,7 +208,7 @@ impl Guard {
     /// # Errors
     /// The store's fault.
     pub async fn correction_for(&self, operation: &Operation, _at: Timestamp) -> Result<Ruled, Refusal> {
-        let workflow = self.workflow_of(operation, &Reach::EVERYTHING).await?;
+        let workflow = self.workflow_in_force(operation.key.workflow.as_str(), &Reach::EVERYTHING).await?;
         let rules = &workflow.workflow.amendment;
         let rule_version = workflow.version;
         Ok(match self.closed_period_of(operation).await? {
@@ -256,9 +253,7 @@ impl Guard {
         state: Option<crate::amendment::AmendmentStateName>,
         page: &PageRequest,
     ) -> Result<Page<Amendment>, Refusal> {
-        if !(1..=PAGE_ROWS_MAX).contains(&page.limit) {
-            return Err(Refusal::field("limit", format!("is {}; 1 to {PAGE_ROWS_MAX} are possible", page.limit)));
-        }
+        check_limit(page.limit)?;
         if page.cursor.as_ref().is_some_and(|cursor| cursor.read().is_none()) {
             return Err(Refusal::field("cursor", "is no cursor; take it from the page before"));
         }
@@ -434,21 +429,6 @@ impl Guard {
         Ok(Refusal::AmendmentOpen { operation, amendment, revision, state })
     }
 
-    /// The workflow of an operation as it is in force.
-    async fn workflow_of(&self, operation: &Operation, reach: &Reach) -> Result<Arc<VersionedWorkflow>, Refusal> {
-        let name = operation.key.workflow.as_str();
-        let find = || self.catalogue().workflows.get(name).filter(|known| !known.is_retired).cloned();
-        if let Some(workflow) = find() {
-            return Ok(workflow);
-        }
-        self.refresh().await?;
-        find().ok_or_else(|| Refusal::UnknownWorkflow {
-            name: name.to_owned(),
-            known: self.workflow_names(reach),
-            is_retired: self.catalogue().workflows.contains_key(name),
-        })
-    }
-
     /// Compares a proposal with its base, and with the rules.
     async fn compare(
         &self,
@@ -485,37 +465,24 @@ impl Guard {
         key: OperationKey,
         amendment: &Amendment,
         payload: &Payload,
-        money: Option<Money>,
         workflow: &VersionedWorkflow,
     ) -> Result<bool, Refusal> {
-        let policy_version = workflow.version;
-        let at = amendment.proposed_at;
         let state = State::AwaitingApproval;
-        let facts = proposed_facts(amendment, &key, policy_version, Some(&state));
-        let kind = EntryKind::AmendmentProposed;
-        let entry = Entry::following((0, ChainHash::START), at, amendment.proposed_by.clone(), kind, facts);
-        let entered = Counted::Entered(state.name());
-        let counts = vec![Count::one(key.workflow.as_str(), key.company.as_str(), entered, at, money.as_ref())];
-        let operation = Operation {
+        let facts = proposed_facts(amendment, &key, workflow.version, Some(&state));
+        let (at, actor) = (amendment.proposed_at, amendment.proposed_by.clone());
+        let entry = Entry::following((0, ChainHash::START), at, actor, EntryKind::AmendmentProposed, facts);
+        let founding = Founding {
             id: amendment.operation,
             key,
             state,
-            version: entry.sequence,
-            head: entry.hash,
+            entry,
             fingerprint: amendment.fingerprint,
-            fingerprint_scheme: FINGERPRINT_SCHEME,
-            policy_version,
+            workflow,
+            payload,
             attempt: None,
-            money,
-            superseded_by: None,
-            duplicates_prevented: 0,
-            open_conflicts: 0,
-            created_at: at,
-            updated_at: at,
+            amendment: Some(amendment.clone()),
         };
-        let amendment = Some(amendment.clone());
-        let day = day_of_payload(&workflow.workflow, payload);
-        let new = NewOperation { operation, payload: payload.to_text(), day, entry, counts, amendment };
+        let new = founding.into_new();
         let id = new.operation.id;
         Ok(match self.inner.store.insert_if_absent(new).await? {
             Insertion::Inserted => true,
@@ -583,11 +550,6 @@ fn next_key(base: &Operation) -> Result<OperationKey, Refusal> {
         return Err(Refusal::field("revision", format!("would be {revision}; {REVISION_MAX} is the greatest")));
     }
     Ok(base.key.at_revision(revision))
-}
-
-fn money_of(payload: &Payload, workflow: &VersionedWorkflow) -> Option<Money> {
-    let places = workflow.workflow.amount.as_ref().zip(workflow.workflow.currency.as_ref());
-    places.and_then(|(amount, currency)| Money::read(payload, amount, currency))
 }
 
 /// How many people must approve: two where what is changed, or what it becomes, is above the workflow's amount, or cannot be read.

@@ -5,28 +5,27 @@ use std::str::FromStr;
 
 use super::amendment::Proposer;
 use super::desk::HISTORY_ROWS_MAX;
+use super::founding::Founding;
 use super::report::check_text;
 use super::review::checked_link;
-use super::{Guard, TRIES_MAX, Transition, contended, integer, text};
+use super::{Guard, TRIES_MAX, Transition, check_limit, contended, integer, text};
 use crate::actor::Actor;
 use crate::conflict::{
     Conflict, ConflictDecision, ConflictFilter, ConflictGroup, ConflictOrder, ConflictOutcome, ConflictRefusal,
     ConflictStanding, ConflictVerdict,
 };
-use crate::fingerprint::{FINGERPRINT_SCHEME, Fingerprint};
+use crate::fingerprint::Fingerprint;
 use crate::id::{ConflictId, OperationId};
 use crate::key::{KEY_PART_CHARACTERS_MAX, OperationKey, REVISION_MAX};
-use crate::money::Money;
 use crate::operation::{Operation, hexadecimal};
 use crate::payload::Payload;
 use crate::person::Person;
 use crate::pointer::Pointer;
-use crate::queue::{Cursor, PAGE_ROWS_MAX, Page, PageRequest};
+use crate::queue::{Cursor, Page, PageRequest};
 use crate::refusal::Refusal;
 use crate::rules::{RuleChange, RuleRefusal};
 use crate::state::State;
-use crate::store::{Delivery, Insertion, NewOperation, Replaced, VersionedWorkflow};
-use crate::summary::{Count, Counted};
+use crate::store::{Delivery, Insertion, Replaced, VersionedWorkflow};
 use crate::token::Reach;
 use crate::trail::{ChainHash, Entry, EntryKind, detail};
 use crate::view::OperationView;
@@ -171,8 +170,7 @@ impl Guard {
     pub async fn conflict_report(&self, reach: &Reach, id: ConflictId) -> Result<ConflictReport, Refusal> {
         let (conflict, operation) = self.conflict_within(reach, self.known_conflict(id).await?).await?;
         let deliveries = self.inner.store.deliveries(operation.id, HISTORY_ROWS_MAX).await?;
-        let behind = operation.version.saturating_sub(PAGE_ROWS_MAX.into());
-        let entries = self.inner.store.entries(operation.id, behind, PAGE_ROWS_MAX).await?;
+        let entries = self.latest_entries(&operation).await?;
         let name = id.to_string();
         let opened_by = entries.into_iter().find(|entry| {
             let names_it = entry.detail.member("conflict").and_then(crate::json::Json::as_str) == Some(&name);
@@ -199,9 +197,7 @@ impl Guard {
         order: ConflictOrder,
         page: &PageRequest,
     ) -> Result<Page<Conflict>, Refusal> {
-        if !(1..=PAGE_ROWS_MAX).contains(&page.limit) {
-            return Err(Refusal::field("limit", format!("is {}; 1 to {PAGE_ROWS_MAX} are possible", page.limit)));
-        }
+        check_limit(page.limit)?;
         if page.cursor.as_ref().is_some_and(|cursor| cursor.read().is_none()) {
             return Err(Refusal::field("cursor", "is no cursor; take it from the page before"));
         }
@@ -417,8 +413,7 @@ impl Guard {
         let (payload, workflow) = self.received(conflict).await?;
         let at = self.now();
         let state = State::registered(at);
-        let rules = &workflow.workflow;
-        let fingerprint = Fingerprint::of(&payload, &rules.volatile);
+        let fingerprint = Fingerprint::of(&payload, &workflow.workflow.volatile);
         let facts = detail([
             ("state", Some(text(state.name().as_str()))),
             ("key", Some(text(&hexadecimal(&key.hash())))),
@@ -429,30 +424,18 @@ impl Guard {
         ]);
         let actor = Actor::Person { email: person.email.clone() };
         let entry = Entry::following((0, ChainHash::START), at, actor, EntryKind::Registered, facts);
-        let money = rules.amount.as_ref().zip(rules.currency.as_ref());
-        let money = money.and_then(|(amount, currency)| Money::read(&payload, amount, currency));
-        let entered = Counted::Entered(state.name());
-        let counts = vec![Count::one(key.workflow.as_str(), key.company.as_str(), entered, at, money.as_ref())];
-        let operation = Operation {
+        let founding = Founding {
             id: OperationId::new(at, self.inner.entropy.bytes()),
             key: key.clone(),
             state,
-            version: entry.sequence,
-            head: entry.hash,
+            entry,
             fingerprint,
-            fingerprint_scheme: FINGERPRINT_SCHEME,
-            policy_version: workflow.version,
+            workflow: &workflow,
+            payload: &payload,
             attempt: None,
-            money,
-            superseded_by: None,
-            duplicates_prevented: 0,
-            open_conflicts: 0,
-            created_at: at,
-            updated_at: at,
+            amendment: None,
         };
-        let day = super::period::day_of_payload(rules, &payload);
-        let new = NewOperation { operation, payload: payload.to_text(), day, entry, counts, amendment: None };
-        Ok(self.inner.store.insert_if_absent(new).await?)
+        Ok(self.inner.store.insert_if_absent(founding.into_new()).await?)
     }
 
     /// The payload that came, with the workflow in which it would be begun.

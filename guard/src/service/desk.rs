@@ -1,7 +1,7 @@
 //! What people and readers ask: lists and histories.
 
 use super::report::check_length;
-use super::{Guard, LABEL_CHARACTERS_MAX};
+use super::{Guard, LABEL_CHARACTERS_MAX, check_limit};
 use crate::clock::Timestamp;
 use crate::conflict::Conflict;
 use crate::event::REPORT_TEXT_CHARACTERS_MAX;
@@ -9,7 +9,7 @@ use crate::evidence::Evidence;
 use crate::id::OperationId;
 use crate::key::{KEY_PART_CHARACTERS_MAX, REVISION_MAX};
 use crate::operation::Operation;
-use crate::queue::{Filter, Order, PAGE_ROWS_MAX, Page, PageRequest, Sought};
+use crate::queue::{Filter, Order, Page, PageRequest, Sought};
 use crate::refusal::Refusal;
 use crate::state::StateName;
 use crate::store::Delivery;
@@ -28,7 +28,7 @@ pub struct History {
     pub operation: OperationView,
     /// Its payload, compact JSON; none when it was dropped.
     pub payload: Option<String>,
-    /// The latest [`PAGE_ROWS_MAX`] entries of its trail, oldest first.
+    /// The latest [`crate::queue::PAGE_ROWS_MAX`] entries of its trail, oldest first.
     pub entries: Vec<Entry>,
     /// Its conflicts, newest first.
     pub conflicts: Vec<Conflict>,
@@ -58,9 +58,7 @@ impl Guard {
         order: Order,
         page: &PageRequest,
     ) -> Result<Page<Operation>, Refusal> {
-        if !(1..=PAGE_ROWS_MAX).contains(&page.limit) {
-            return Err(Refusal::field("limit", format!("is {}; 1 to {PAGE_ROWS_MAX} are possible", page.limit)));
-        }
+        check_limit(page.limit)?;
         if page.cursor.as_ref().is_some_and(|cursor| cursor.read().is_none()) {
             return Err(Refusal::field("cursor", "is no cursor; take it from next_cursor of the page before"));
         }
@@ -134,7 +132,7 @@ impl Guard {
         Ok(History {
             operation: self.view(&operation),
             payload: store.payload(id).await?,
-            entries: store.entries(id, operation.version.saturating_sub(PAGE_ROWS_MAX.into()), PAGE_ROWS_MAX).await?,
+            entries: self.latest_entries(&operation).await?,
             conflicts: store.conflicts(id, HISTORY_ROWS_MAX).await?,
             evidence: store.evidence(id, HISTORY_ROWS_MAX).await?,
             deliveries: store.deliveries(id, HISTORY_ROWS_MAX).await?,

@@ -4,21 +4,19 @@ use chrono::TimeDelta;
 
 use super::amendment::Amending;
 use super::begin::BeginRequest;
-use super::period::day_of_payload;
+use super::founding::{Founding, grant_counts};
 use super::{Guard, Transition, integer, text};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
-use crate::decision::{Amends, Decision, DecisionName};
+use crate::decision::{Amends, Decision};
 use crate::event::Event;
-use crate::fingerprint::{FINGERPRINT_SCHEME, Fingerprint};
+use crate::fingerprint::Fingerprint;
 use crate::id::OperationId;
 use crate::json::Json;
-use crate::money::Money;
 use crate::operation::{Attempt, LeaseToken, Operation, hexadecimal};
 use crate::refusal::Refusal;
 use crate::state::State;
-use crate::store::{Insertion, NewOperation, Replaced, VersionedWorkflow};
-use crate::summary::{Count, Counted};
+use crate::store::{Insertion, Replaced, VersionedWorkflow};
 use crate::token::Token;
 use crate::trail::{ChainHash, Entry, EntryKind, detail};
 
@@ -48,29 +46,19 @@ impl Guard {
         let attempt = self.new_attempt(1, token, request, at);
         let facts = begun_facts(&state, &attempt, request, Some((fingerprint, workflow.version)));
         let entry = Entry::following((0, ChainHash::START), at, actor(token, request), EntryKind::Begun, facts);
-        let money = workflow.workflow.amount.as_ref().zip(workflow.workflow.currency.as_ref());
-        let money = money.and_then(|(amount, currency)| Money::read(&request.payload, amount, currency));
-        let operation = Operation {
+        let founding = Founding {
             id: OperationId::new(at, self.inner.entropy.bytes()),
             key: request.key.clone(),
             state,
-            version: entry.sequence,
-            head: entry.hash,
+            entry,
             fingerprint,
-            fingerprint_scheme: FINGERPRINT_SCHEME,
-            policy_version: workflow.version,
+            workflow,
+            payload: &request.payload,
             attempt: Some(attempt),
-            money,
-            superseded_by: None,
-            duplicates_prevented: 0,
-            open_conflicts: 0,
-            created_at: at,
-            updated_at: at,
+            amendment: None,
         };
-        let counts = grant_counts(&operation, at);
-        let day = day_of_payload(&workflow.workflow, &request.payload);
-        let payload = request.payload.to_text();
-        let new = NewOperation { operation: operation.clone(), payload, day, entry, counts, amendment: None };
+        let new = founding.into_new();
+        let operation = new.operation.clone();
         match self.inner.store.insert_if_absent(new).await? {
             Insertion::Inserted => self.granted(operation, lease, None).await,
             // A store that lost its own answer and tried again met this very insertion.
@@ -96,7 +84,7 @@ impl Guard {
         let mut replacement =
             Transition { state, at, actor: actor(token, request), kind: EntryKind::Begun, facts }.of(operation);
         replacement.operation.attempt = Some(attempt);
-        replacement.counts = grant_counts(&replacement.operation, at);
+        replacement.counts = grant_counts(&replacement.operation, at).to_vec();
         let amends = amending.map(|amending| {
             replacement.amendment = amending.begun(at);
             amending.amends
@@ -186,10 +174,4 @@ fn begun_facts(state: &State, attempt: &Attempt, request: &BeginRequest, first: 
         ("delivery_id", request.delivery_id.as_deref().map(text)),
         ("request_id", request.request_id.as_deref().map(text)),
     ])
-}
-
-fn grant_counts(operation: &Operation, at: Timestamp) -> Vec<Count> {
-    let key = &operation.key;
-    let one = |counted| Count::one(key.workflow.as_str(), key.company.as_str(), counted, at, operation.money.as_ref());
-    vec![one(Counted::Decision(DecisionName::Proceed)), one(Counted::Entered(operation.state.name()))]
 }

@@ -4,7 +4,6 @@ use super::Guard;
 use crate::id::OperationId;
 use crate::json::Json;
 use crate::message::{MessageEvent, MessageStep, MessageVersion, Receipt, VERSIONS_TOLD_MAX};
-use crate::queue::PAGE_ROWS_MAX;
 use crate::refusal::Refusal;
 use crate::token::Reach;
 use crate::trail::{Entry, EntryKind};
@@ -30,8 +29,7 @@ impl Guard {
         for revision in 1..=VERSIONS_TOLD_MAX {
             let found = self.inner.store.operation_by_key(&operation.key.at_revision(revision)).await?;
             let Some(found) = found else { break };
-            let behind = found.version.saturating_sub(PAGE_ROWS_MAX.into());
-            let entries = self.inner.store.entries(found.id, behind, PAGE_ROWS_MAX).await?;
+            let entries = self.latest_entries(&found).await?;
             versions.push(MessageVersion {
                 receipt: Receipt::of(&found.state),
                 steps: entries.iter().filter_map(step).collect(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 
 use super::report::{check_length, check_text};
-use super::{Guard, TRIES_MAX, Transition, contended, integer, text};
+use super::{Guard, TRIES_MAX, Transition, check_limit, contended, integer, text};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
 use crate::event::{Event, Resolution};
@@ -268,8 +268,7 @@ impl Guard {
             return Ok(Veil::default());
         }
         let opened_after = self.now() - TimeDelta::minutes(OPENED_MINUTES);
-        let after = operation.version.saturating_sub(PAGE_ROWS_MAX.into());
-        let entries = self.inner.store.entries(operation.id, after, PAGE_ROWS_MAX).await?;
+        let entries = self.latest_entries(operation).await?;
         let opens = |entry: &Entry| {
             let is_theirs = matches!(&entry.actor, Actor::Person { email } if *email == person.email);
             entry.kind == EntryKind::FieldsOpened && is_theirs && entry.at > opened_after
@@ -536,9 +535,7 @@ impl Guard {
         spot: Option<&Spot>,
         limit: u32,
     ) -> Result<TriagePage, Refusal> {
-        if !(1..=PAGE_ROWS_MAX).contains(&limit) {
-            return Err(Refusal::field("limit", format!("is {limit}; 1 to {PAGE_ROWS_MAX} are possible")));
-        }
+        check_limit(limit)?;
         let texts = [("workflow", &filter.workflow), ("company", &filter.company), ("currency", &filter.currency)];
         for (field, wanted) in texts {
             check_length(field, wanted.as_deref().unwrap_or_default(), KEY_PART_CHARACTERS_MAX)?;
@@ -693,8 +690,7 @@ impl Guard {
             return Err(Refusal::field("evidence", message));
         }
         let latest = integer(operation.attempt_number());
-        let after = operation.version.saturating_sub(PAGE_ROWS_MAX.into());
-        let entries = self.inner.store.entries(operation.id, after, PAGE_ROWS_MAX).await?;
+        let entries = self.latest_entries(operation).await?;
         let has_shown = |entry: &Entry| {
             entry.kind == EntryKind::LookedUp
                 && entry.detail.member("attempt") == Some(&latest)

@@ -58,7 +58,7 @@ impl Guard {
         if let Some(open) = next.filter(|next| next.state.name() != StateName::Rejected) {
             return Err(self.amendment_open(&open).await?);
         }
-        let workflow = self.workflow_of(&base, who.reach()).await?;
+        let workflow = self.workflow_in_force(base.key.workflow.as_str(), who.reach()).await?;
         let ruled = self.correction_for(&base, self.now()).await?;
         if ruled.correction == Correction::Forbid {
             let what = format!("amended: {}", ruled.because).into();
