@@ -55,24 +55,16 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
     Zone::provide(use_query_map());
     let surroundings = Resource::new(move || (path.get(), stirred.0.get()), |_| read_frame());
     look_again(move || surroundings.refetch());
-    let waiting = move || {
-        Suspend::new(async move {
-            let waiting = surroundings.await.ok().map(|surroundings| surroundings.waiting);
-            waiting.map(|waiting| view! { <Waits number=waiting.uncertain /> }).into_any()
-        })
+    let waits = move |number: fn(&Surroundings) -> u32| {
+        move || {
+            Suspend::new(async move {
+                surroundings.await.ok().map(|surroundings| view! { <Waits number=number(&surroundings) /> }).into_any()
+            })
+        }
     };
-    let conflicting = move || {
-        Suspend::new(async move {
-            let waiting = surroundings.await.ok().map(|surroundings| surroundings.waiting);
-            waiting.map(|waiting| view! { <Waits number=waiting.open_conflicts /> }).into_any()
-        })
-    };
-    let proposed = move || {
-        Suspend::new(async move {
-            let proposals = surroundings.await.ok().map(|surroundings| surroundings.proposals);
-            proposals.map(|number| view! { <Waits number /> }).into_any()
-        })
-    };
+    let waiting = waits(|surroundings| surroundings.waiting.uncertain);
+    let conflicting = waits(|surroundings| surroundings.waiting.open_conflicts);
+    let proposed = waits(|surroundings| surroundings.proposals);
     let person = move || {
         Suspend::new(async move {
             surroundings.await.ok().map(|surroundings| view! { <Who surroundings live /> }).into_any()
