@@ -2,6 +2,7 @@
 //!
 //! An automation reads with its token what it sent itself; nothing is masked for it.
 
+use crate::diff::Change;
 use crate::json::Json;
 use crate::pointer::Pointer;
 
@@ -66,9 +67,23 @@ impl Veil {
         (shown, if self.is_lifted() { right.to_owned() } else { other.to_string() })
     }
 
-    /// A value that stands at a place of a payload and differs from another, as it may be shown.
-    pub fn other(&self, at: &Pointer, value: &Json) -> Json {
-        self.shown(at, value, MASK_OTHER)
+    /// As [`Self::texts`], of payloads that were perhaps dropped.
+    pub fn compared(&self, left: Option<String>, right: Option<String>) -> (Option<String>, Option<String>) {
+        match (left, right) {
+            (Some(left), Some(right)) => {
+                let (left, right) = self.texts(&left, &right);
+                (Some(left), Some(right))
+            }
+            (left, right) => (left.map(|left| self.text(&left)), right.map(|right| self.text(&right))),
+        }
+    }
+
+    /// Leaves of the values of changes what may be shown: that a masked one changed is seen, and not from what to what.
+    pub fn cover<'a>(&self, changes: impl IntoIterator<Item = &'a mut Change>) {
+        for change in changes {
+            change.approved = change.approved.as_ref().map(|value| self.shown(&change.path, value, MASK));
+            change.received = change.received.as_ref().map(|value| self.shown(&change.path, value, MASK_OTHER));
+        }
     }
 
     /// A value that stands at a place of a payload, as it may be shown.

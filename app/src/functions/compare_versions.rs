@@ -76,14 +76,7 @@ pub(crate) async fn compare_versions(
     };
     let (left, right) = (chosen(&left, stands)?, chosen(&right, newest)?);
     let payloads = (guard.version(&person.reach, id, left).await?, guard.version(&person.reach, id, right).await?);
-    let veil = guard.veil(person, &operation).await?;
-    let payloads = match payloads {
-        (Some(left), Some(right)) => {
-            let (left, right) = veil.texts(&left, &right);
-            (Some(left), Some(right))
-        }
-        (left, right) => (left.map(|left| veil.text(&left)), right.map(|right| veil.text(&right))),
-    };
+    let payloads = guard.veil(person, &operation).await?.compared(payloads.0, payloads.1);
     let labels = (label(&left), label(&right));
     let volatile = guard.left_out(&operation).await?;
     let path = format!("/operations/{id}/compare");

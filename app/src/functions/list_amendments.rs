@@ -80,8 +80,7 @@ pub(crate) async fn list_amendments(state: String, cursor: String) -> Result<Ame
     let mut rows = Vec::with_capacity(page.rows.len());
     for mut amendment in page.rows {
         let operation = guard.operation(reach, amendment.operation).await?;
-        let veil = guard.veil(person, &operation).await?;
-        super::read_amendment::draw(&veil, &mut amendment);
+        guard.veil(person, &operation).await?.cover(&mut amendment.changes);
         let headline = amendment.changes.first().map(super::list_conflicts::asked::headline);
         rows.push(AmendmentRow {
             id: amendment.id,

@@ -37,15 +37,6 @@ pub(crate) struct AmendmentPageReport {
     pub notice: Option<AmendmentNotice>,
 }
 
-/// Masks what the person does not see.
-#[cfg(feature = "ssr")]
-pub(crate) fn draw(veil: &guard::veil::Veil, amendment: &mut Amendment) {
-    for change in &mut amendment.changes {
-        change.approved = change.approved.as_ref().map(|value| veil.value(&change.path, value));
-        change.received = change.received.as_ref().map(|value| veil.other(&change.path, value));
-    }
-}
-
 /// Reads an amendment.
 #[server(prefix = "/fn", endpoint = "read_amendment", input = Json, output = Json)]
 pub(crate) async fn read_amendment(id: String, shown: DiffQuery) -> Result<AmendmentPageReport, Failure> {
@@ -61,14 +52,8 @@ pub(crate) async fn read_amendment(id: String, shown: DiffQuery) -> Result<Amend
         report;
     let held = guard.operation(&person.reach, operation.id).await?;
     let veil = guard.veil(person, &held).await?;
-    draw(&veil, &mut amendment);
-    let payloads = match (base_payload, proposed_payload) {
-        (Some(left), Some(right)) => {
-            let (left, right) = veil.texts(&left, &right);
-            (Some(left), Some(right))
-        }
-        (left, right) => (left.map(|left| veil.text(&left)), right.map(|right| veil.text(&right))),
-    };
+    veil.cover(&mut amendment.changes);
+    let payloads = veil.compared(base_payload, proposed_payload);
     let labels = (format!("Revision {}", amendment.base.revision), format!("Proposed revision {}", amendment.revision));
     let path = format!("/amendments/{id}");
     let place = Place { path: &path, query: Vec::new(), shown: &shown };

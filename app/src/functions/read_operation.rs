@@ -98,10 +98,7 @@ fn draw(veil: &Veil, history: &mut History) {
     for entry in &mut history.entries {
         entry.detail = veil.facts(&entry.detail);
     }
-    for change in history.conflicts.iter_mut().flat_map(|conflict| &mut conflict.changes) {
-        change.approved = change.approved.as_ref().map(|value| veil.value(&change.path, value));
-        change.received = change.received.as_ref().map(|value| veil.other(&change.path, value));
-    }
+    veil.cover(history.conflicts.iter_mut().flat_map(|conflict| &mut conflict.changes));
 }
 
 /// Reads the operation with this id.
