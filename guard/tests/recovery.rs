@@ -352,6 +352,24 @@ async fn a_late_report_that_it_may_be_there_begins_the_window_anew() {
 }
 
 #[tokio::test]
+async fn that_an_earlier_attempt_was_refused_leaves_what_was_looked_for_since() {
+    let world = world().await;
+    let first = world.worker("first").await;
+    let refused = first.owns("order-1").await;
+    first.fails(&refused, "no such customer").await.unwrap();
+    let second = world.worker("second").await;
+    let permit = second.owns("order-1").await;
+    second.is_unsure(&permit, "timed out").await.unwrap();
+    world.clock.advance(FINALITY);
+    assert_eq!(looks(&world, permit.id, Finding::Absent).await, StateName::Unknown);
+    // Another sentence than before, so that it is kept; it says nothing of the attempt that is looked for.
+    assert_eq!(first.fails(&refused, "the customer was closed").await, Err(Refusal::StaleLease));
+    assert_eq!(world.told(permit.id).last(), Some(&"report_kept"));
+    world.clock.advance(NEGATIVES_APART_SECONDS);
+    assert_eq!(looks(&world, permit.id, Finding::Absent).await, StateName::Failed);
+}
+
+#[tokio::test]
 async fn a_report_that_comes_first_is_not_overwritten_by_the_lookup() {
     let world = world().await;
     let worker = world.worker("slow").await;
