@@ -16,6 +16,8 @@ mod recovery;
 mod review;
 #[path = "session/support.rs"]
 mod support;
+#[path = "session/veil.rs"]
+mod veil;
 
 use std::time::{Duration, Instant};
 

@@ -3,8 +3,11 @@
 //! The server renders it ([`crate::comparison`]): thousands of rows are neither sent twice nor taken over one by one by the browser's
 //! half, and what tells look-alike characters apart stays out of it. Every part of it is a link or a `<details>`.
 
+use guard::id::OperationId;
 use leptos::prelude::*;
 use leptos_router::params::ParamsMap;
+
+use super::plain::Plain;
 
 /// What the address of a page says about its comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -45,4 +48,17 @@ pub(crate) struct Diffed {
 #[component]
 pub(crate) fn Diff(diffed: Diffed) -> impl IntoView {
     view! { <div class="diff" inner_html=diffed.html></div> }.into_any()
+}
+
+/// Which places a comparison does not show, and where they are opened.
+#[component]
+pub(crate) fn Masked(places: Vec<String>, operation: OperationId) -> impl IntoView {
+    (!places.is_empty()).then(|| {
+        view! {
+            <p class="note">
+                "Masked as sensitive: " <Plain text=places.join(", ") /> ". "
+                <a href=format!("/operations/{operation}")>"The operation"</a> " opens it."
+            </p>
+        }
+    })
 }

@@ -158,7 +158,7 @@ pub(crate) async fn list_conflicts(search: ConflictSearch) -> Result<ConflictQue
         let request = PageRequest { cursor, limit: PAGE_ROWS_DEFAULT };
         let page = guard.conflict_page(reach, &filter, order, &request).await?;
         next = page.next.map(|next| next.as_str().to_owned());
-        let rows = asked::rows(guard, reach, page.rows).await?;
+        let rows = asked::rows(guard, person, page.rows).await?;
         if !rows.is_empty() {
             blocks.push(Block { group: None, rows });
         }
@@ -171,7 +171,7 @@ pub(crate) async fn list_conflicts(search: ConflictSearch) -> Result<ConflictQue
             };
             let request = PageRequest { cursor: None, limit: GROUP_ROWS };
             let page = guard.conflict_page(reach, &filter, order, &request).await?;
-            let rows = asked::rows(guard, reach, page.rows).await?;
+            let rows = asked::rows(guard, person, page.rows).await?;
             blocks.push(Block { group: Some(group), rows });
         }
     }
@@ -192,9 +192,9 @@ pub(crate) mod asked {
         conflict::{Conflict, ConflictFilter},
         diff::{Change, ChangeKind},
         json::Json,
+        person::Person,
         refusal::Refusal,
         service::Guard,
-        token::Reach,
     };
 
     use super::{ConflictRow, ConflictSearch};
@@ -227,15 +227,16 @@ pub(crate) mod asked {
         })
     }
 
-    /// The rows of these conflicts, each with its operation.
+    /// The rows of these conflicts, each with its operation, as the person may see them.
     pub(crate) async fn rows(
         guard: &Guard,
-        reach: &Reach,
+        person: &Person,
         conflicts: Vec<Conflict>,
     ) -> Result<Vec<ConflictRow>, Failure> {
         let mut rows = Vec::with_capacity(conflicts.len());
-        for conflict in conflicts {
-            let operation = guard.operation(reach, conflict.operation).await?;
+        for mut conflict in conflicts {
+            let operation = guard.operation(&person.reach, conflict.operation).await?;
+            guard.veil(person, &operation).await?.cover(&mut conflict.changes);
             let decided = conflict.decision();
             let first = conflict.changes.first();
             let named = conflict.places.listed.first().map(|place| place.trim_start_matches('/').to_owned());

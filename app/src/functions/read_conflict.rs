@@ -35,6 +35,8 @@ pub(crate) struct ConflictPageReport {
     pub person: Person,
     /// The conflict.
     pub report: ConflictReport,
+    /// The places that are masked.
+    pub masked: Vec<String>,
     /// Both payloads, compared.
     pub diffed: Diffed,
     /// What stands before and behind it in the queue.
@@ -64,10 +66,13 @@ pub(crate) async fn read_conflict(
     let (person, guard) = (visit.person()?, &visit.guard);
     let reach = &person.reach;
     let id = id.parse().map_err(|_| Refusal::not_found("conflict"))?;
-    let report = guard.conflict_report(reach, id).await?;
+    let mut report = guard.conflict_report(reach, id).await?;
     let operation = guard.operation(reach, report.operation.id).await?;
     let approved = guard.version(reach, operation.id, Version::Revision(operation.key.revision)).await?;
     let received = guard.version(reach, operation.id, Version::Received(id)).await?;
+    let veil = guard.veil(person, &operation).await?;
+    veil.cover(&mut report.conflict.changes);
+    let (approved, received) = veil.compared(approved, received);
     let path = format!("/conflicts/{id}");
     let query = [
         ("workflow", &search.workflow),
@@ -102,6 +107,7 @@ pub(crate) async fn read_conflict(
         person: person.clone(),
         neighbours: guard.conflict_neighbours(reach, &filter, &report.conflict).await?,
         report,
+        masked: veil.places().to_vec(),
         diffed,
         noise,
         notice: crate::reply::take_notice(&visit, super::decide_conflict::NOTICE).await,

@@ -17,7 +17,7 @@ use crate::{
         badge::Badge,
         banner::{Done, Refused},
         copy::Copyable,
-        diff::{Diff, DiffQuery},
+        diff::{Diff, DiffQuery, Masked},
         facts::{Fact, Told},
         fault::Fault,
         heading::Heading,
@@ -92,14 +92,7 @@ fn Shown(report: AmendmentPageReport) -> impl IntoView {
             />
         }
     });
-    let masked = (!masked.is_empty()).then(|| {
-        view! {
-            <p class="note">
-                "Masked as sensitive: " <Plain text=masked.join(", ") /> ". "
-                <a href=format!("/operations/{}", operation.id)>"The operation"</a> " opens it."
-            </p>
-        }
-    });
+    let masked = view! { <Masked places=masked operation=operation.id /> };
     let sentence = operation.sentence.clone();
     view! {
         {done.map(|verdict| view! { <DoneBanner amendment=amendment.clone() verdict /> })}

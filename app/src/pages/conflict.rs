@@ -19,7 +19,7 @@ use crate::{
         badge::Badge,
         banner::{Done, Refused},
         copy::Copyable,
-        diff::{Diff, DiffQuery},
+        diff::{Diff, DiffQuery, Masked},
         facts::{Fact, Told},
         fault::Fault,
         heading::Heading,
@@ -61,7 +61,7 @@ pub(crate) fn ConflictPage() -> impl IntoView {
 
 #[component]
 fn Shown(report: ConflictPageReport, search: ConflictSearch) -> impl IntoView {
-    let ConflictPageReport { as_of, person, report, diffed, neighbours, noise, notice } = report;
+    let ConflictPageReport { as_of, person, report, masked, diffed, neighbours, noise, notice } = report;
     let ConflictReport { conflict, operation, deliveries, opened_by, other } = report;
     let (done, refused) = match notice {
         Some(ConflictNotice::Done(settled)) => (Some(*settled), None),
@@ -88,6 +88,7 @@ fn Shown(report: ConflictPageReport, search: ConflictSearch) -> impl IntoView {
     let form = is_open.then(|| {
         view! { <DecisionForm conflict=conflict.clone() operation=operation.clone() person neighbours search=search.clone() noise refused /> }
     });
+    let masked = view! { <Masked places=masked operation=operation.id /> };
     let age = view! { <Age since=conflict.opened_at now=as_of /> };
     let changes = wording::counted(diffed.changes as u64, "place differs", "places differ");
     view! {
@@ -120,6 +121,7 @@ fn Shown(report: ConflictPageReport, search: ConflictSearch) -> impl IntoView {
                 {decided}
                 <section class="panel" aria-labelledby="diff-title">
                     <h2 id="diff-title">"What differs"</h2>
+                    {masked}
                     <Diff diffed />
                 </section>
                 {form}
