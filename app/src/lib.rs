@@ -18,6 +18,8 @@ pub mod evidence;
 pub mod failure;
 mod functions;
 mod notice;
+#[cfg(feature = "ssr")]
+pub mod pack;
 mod pages;
 #[cfg(feature = "ssr")]
 mod reply;

@@ -201,6 +201,7 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::TokenRevoked
         | EntryKind::ExportBegun
         | EntryKind::ExportEnded
+        | EntryKind::EvidencePacked
         | EntryKind::RunBegun
         | EntryKind::RunEnded
         | EntryKind::RulesProposed

@@ -13,6 +13,7 @@ mod founding;
 mod grant;
 mod lists;
 mod message;
+mod pack;
 mod period;
 mod reconciliation;
 mod recovery;
@@ -33,6 +34,7 @@ pub use conflict::{
 };
 pub use desk::History;
 pub use lists::Exported;
+pub use pack::{PACK_ENTRIES_MAX, Pack, PackedEntry, PackedVersion};
 pub use period::Signing;
 pub use reconciliation::{ReconcileRequest, Reconciliation, Records};
 pub use recovery::{Outlook, Proof, Sought};

@@ -87,6 +87,8 @@ pub enum EntryKind {
     ExportBegun,
     /// Administration: how many rows of a list went out, and whether that was all.
     ExportEnded,
+    /// Administration: somebody took the evidence pack of an operation out.
+    EvidencePacked,
     /// Administration: somebody began to act on everything that a filter said.
     RunBegun,
     /// A run over many operations acted on this one.
@@ -111,7 +113,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -147,6 +149,7 @@ impl EntryKind {
         Self::TokenRevoked,
         Self::ExportBegun,
         Self::ExportEnded,
+        Self::EvidencePacked,
         Self::RunBegun,
         Self::RunApplied,
         Self::RunEnded,
@@ -197,6 +200,7 @@ impl EntryKind {
             Self::TokenRevoked => "token_revoked",
             Self::ExportBegun => "export_begun",
             Self::ExportEnded => "export_ended",
+            Self::EvidencePacked => "evidence_packed",
             Self::RunBegun => "run_begun",
             Self::RunApplied => "run_applied",
             Self::RunEnded => "run_ended",
@@ -290,6 +294,11 @@ impl Entry {
 
     /// The hash that this entry must have after `previous`: `SHA-256(previous ‖ canonical entry)`.
     pub fn hash_after(&self, previous: ChainHash) -> ChainHash {
+        ChainHash(Sha256::new().chain_update(previous.0).chain_update(self.canonical()).finalize().into())
+    }
+
+    /// What is hashed of it: its canonical text (RFC 8785), without the hash.
+    pub fn canonical(&self) -> String {
         let text = |value: &str| Json::String(value.to_owned());
         let sequence = i64::try_from(self.sequence).unwrap_or(i64::MAX);
         let content = Json::Object(vec![
@@ -299,8 +308,7 @@ impl Entry {
             ("kind".to_owned(), text(self.kind.as_str())),
             ("sequence".to_owned(), Json::Number(Number::from_integer(sequence))),
         ]);
-        let digest = Sha256::new().chain_update(previous.0).chain_update(canonical(&content, &[])).finalize();
-        ChainHash(digest.into())
+        canonical(&content, &[])
     }
 }
 

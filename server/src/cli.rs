@@ -10,6 +10,7 @@ mod backup;
 mod check;
 mod copy;
 mod drill;
+mod evidence;
 mod export;
 mod sandbox;
 mod seed;
@@ -192,6 +193,9 @@ enum Command {
     /// Prove that nothing in the record of what happened was altered
     #[command(subcommand)]
     Trail(trail::Trail),
+    /// Take out everything that proves what became of an operation
+    #[command(after_long_help = evidence::EXAMPLES)]
+    Evidence(evidence::Evidence),
     /// Copy a SQLite database, also while it is served
     #[command(after_long_help = backup::EXAMPLES)]
     Backup(backup::Backup),
@@ -270,6 +274,7 @@ impl Arguments {
             Command::User(user) => user.run(&common).await,
             Command::Token(token) => token.run(&common).await,
             Command::Trail(trail) => trail.run(&common).await,
+            Command::Evidence(evidence) => evidence.run(&common).await,
             Command::Backup(backup) => backup.run(&common).await,
             Command::Copy(copy) => copy.run(&common).await,
             Command::Sandbox(sandbox) => sandbox.run(&common).await,

@@ -1,6 +1,7 @@
 //! Mounts the pages of the desk.
 
 mod evidence;
+pub mod pack;
 
 use app::{App, shell};
 use axum::{

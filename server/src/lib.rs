@@ -19,6 +19,7 @@ pub mod live;
 pub mod log;
 pub mod metrics;
 pub mod observe;
+mod pack;
 pub mod problem;
 pub mod proxy;
 pub mod reconciliation;

@@ -57,9 +57,10 @@ pub fn router(server: Server, gate: &Gate) -> Router {
         // The site's files: they are in everybody's browser anyway
         .route("/pkg/{*file}", get(site::serve))
         // The desk
-        .merge(
-            gate.guard_pages(desk::routes().merge(live::routes(server.clone(), gate.clone())), &server.destinations),
-        );
+        .merge(gate.guard_pages(
+            desk::routes().merge(desk::pack::routes(server.clone())).merge(live::routes(server.clone(), gate.clone())),
+            &server.destinations,
+        ));
 
     // From the last to the first: a request comes to `observe` first, an answer last.
     harden(all, gate.is_secure())

@@ -6,6 +6,7 @@
 //! the number and hash of the last seal for that.
 
 mod certificate;
+mod coverage;
 mod proof;
 mod sealing;
 
@@ -19,6 +20,7 @@ use guard::refusal::StoreFault;
 use guard::trail::{ChainHash, Entry};
 use sha2::{Digest as _, Sha256};
 
+pub use self::coverage::{Coverage, coverage};
 pub use self::proof::{FirstBroken, Report, verify};
 pub use self::sealing::{SEAL_DELAY_SECONDS, SEAL_EVERY_SECONDS, Sealed, seal};
 

@@ -10,6 +10,8 @@ mod events;
 mod lists;
 #[path = "session/lookup.rs"]
 mod lookup;
+#[path = "session/pack.rs"]
+mod pack;
 #[path = "session/recovery.rs"]
 mod recovery;
 #[path = "session/review.rs"]

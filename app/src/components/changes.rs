@@ -76,8 +76,9 @@ pub(crate) fn ConflictCard(
     .into_any()
 }
 
+/// One place that differs, as a row of a table.
 #[component]
-fn ChangeRow(change: Change, stands: &'static str) -> impl IntoView {
+pub(crate) fn ChangeRow(change: Change, stands: &'static str) -> impl IntoView {
     let (sign, word) = match change.kind {
         ChangeKind::Changed => ("~", "changed"),
         ChangeKind::Added => ("+", "added"),

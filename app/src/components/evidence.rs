@@ -66,6 +66,13 @@ pub(crate) fn EvidencePanel(
                     {why_not.map(|why| view! { <span class="why-not" id="evidence-why-not"><Plain text=why /></span> })}
                 </p>
             </form>
+            <h3>"Evidence pack"</h3>
+            <p class="note">"All of it as one file that can be printed, and checked without Onceover. The trail tells who took it."</p>
+            <p class="actions">
+                <a class="button is-quiet" rel="external" download href=format!("/operations/{operation}/evidence-pack?format=html")>"Page"</a>
+                " "
+                <a class="button is-quiet" rel="external" download href=format!("/operations/{operation}/evidence-pack?format=json")>"JSON"</a>
+            </p>
         </section>
     }
     .into_any()

@@ -26,12 +26,19 @@ struct Happening {
     tone: &'static str,
 }
 
-/// The timeline, the newest first.
+/// The timeline, the newest first; as it is read on paper, the oldest first.
 #[component]
-pub(crate) fn Timeline(entries: Vec<Entry>, deliveries: Vec<Delivery>) -> impl IntoView {
+pub(crate) fn Timeline(
+    entries: Vec<Entry>,
+    deliveries: Vec<Delivery>,
+    #[prop(optional)] is_oldest_first: bool,
+) -> impl IntoView {
     let deliveries = without_openings(&entries, deliveries);
     let mut happenings: Vec<Happening> = entries.iter().map(of_entry).chain(of_deliveries(&deliveries)).collect();
     happenings.sort_by_key(|happening| Reverse((happening.at, happening.sequence.unwrap_or(u64::MAX))));
+    if is_oldest_first {
+        happenings.reverse();
+    }
     view! { <ol class="timeline">{happenings.into_iter().map(line).collect_view()}</ol> }
 }
 
@@ -195,6 +202,7 @@ fn of_entry(entry: &Entry) -> Happening {
         | EntryKind::TokenRevoked
         | EntryKind::ExportBegun
         | EntryKind::ExportEnded
+        | EntryKind::EvidencePacked
         | EntryKind::RunBegun
         | EntryKind::RunEnded
         | EntryKind::RulesProposed

@@ -307,7 +307,7 @@ impl Guard {
     }
 
     /// The places that the operation's workflow marks as sensitive.
-    fn sensitive(&self, operation: &Operation) -> Vec<Pointer> {
+    pub(super) fn sensitive(&self, operation: &Operation) -> Vec<Pointer> {
         let catalogue = self.catalogue();
         let known = catalogue.workflows.get(operation.key.workflow.as_str());
         known.map(|known| known.workflow.sensitive.clone()).unwrap_or_default()

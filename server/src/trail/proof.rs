@@ -242,6 +242,7 @@ impl Told {
             | EntryKind::TokenRevoked
             | EntryKind::ExportBegun
             | EntryKind::ExportEnded
+            | EntryKind::EvidencePacked
             | EntryKind::RunBegun
             | EntryKind::RunApplied
             | EntryKind::RunEnded

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use guard::actor::Actor;
 use guard::decision::Decision;
+use guard::id::{ConflictId, OperationId};
 use guard::key::{KeyPart, OperationKey};
 use guard::payload::Payload;
 use guard::person::Role;
@@ -15,8 +16,8 @@ use reqwest::StatusCode;
 
 use super::support::{Desk, Scratch, on_each_database};
 
-const APPROVED: &str = "DE00-APPROVED";
-const RECEIVED: &str = "DE00-RECEIVED";
+pub(super) const APPROVED: &str = "DE00-APPROVED";
+pub(super) const RECEIVED: &str = "DE00-RECEIVED";
 
 async fn begin(desk: &Desk, token: &Token, iban: &str) -> Decision {
     let part = |text: &str| KeyPart::new(text).unwrap();
@@ -41,26 +42,30 @@ async fn begin(desk: &Desk, token: &Token, iban: &str) -> Decision {
     desk.guard.begin(token, &request).await.unwrap()
 }
 
+/// A desk with an operation and a conflict whose payloads differ in a place that their workflow marks as sensitive.
+pub(super) async fn with_a_sensitive_conflict(scratch: &Scratch) -> (Desk, OperationId, ConflictId) {
+    let desk = scratch.desk().await;
+    let mut workflow = Workflow::named(KeyPart::new("payout").unwrap());
+    workflow.sensitive = vec!["/iban".parse().unwrap()];
+    let definitions = Definitions { workflows: vec![workflow], destinations: Vec::new() };
+    desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
+    let scopes = BTreeSet::from([Scope::OperationsWrite]);
+    let (token, _) = desk.guard.create_token("shop", scopes, Reach::EVERYTHING, &Actor::CommandLine).await.unwrap();
+    begin(&desk, &token, APPROVED).await;
+    let Decision::Conflict { operation, conflict, .. } = begin(&desk, &token, RECEIVED).await else {
+        panic!("another payload is a conflict");
+    };
+    (desk, operation.id, conflict.id)
+}
+
 #[tokio::test]
 async fn what_is_sensitive_stands_on_no_page_until_it_is_opened() {
     on_each_database(async |scratch: &Scratch| {
-        let desk = scratch.desk().await;
-        let mut workflow = Workflow::named(KeyPart::new("payout").unwrap());
-        workflow.sensitive = vec!["/iban".parse().unwrap()];
-        let definitions = Definitions { workflows: vec![workflow], destinations: Vec::new() };
-        desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
-        let scopes = BTreeSet::from([Scope::OperationsWrite]);
-        let (token, _) = desk.guard.create_token("shop", scopes, Reach::EVERYTHING, &Actor::CommandLine).await.unwrap();
-        begin(&desk, &token, APPROVED).await;
-        let Decision::Conflict { operation, conflict, .. } = begin(&desk, &token, RECEIVED).await else {
-            panic!("another payload is a conflict");
-        };
-
+        let (desk, id, conflict) = with_a_sensitive_conflict(scratch).await;
         desk.with_person("vic@example.test", Role::Viewer).await;
         desk.with_person("ada@example.test", Role::Operator).await;
         let (mut vic, mut ada) = (desk.signed_in("vic@example.test").await, desk.signed_in("ada@example.test").await);
-        let id = operation.id;
-        let item = format!("/conflicts/{}", conflict.id);
+        let item = format!("/conflicts/{conflict}");
         let pages = [
             "/conflicts".to_owned(),
             "/conflicts?path=/iban".to_owned(),
