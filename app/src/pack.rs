@@ -83,8 +83,9 @@ fn body(page: &Page<'_>) -> AnyView {
                 <p class="kind">"Evidence pack"</p>
                 <h1><Plain text=pack.view.sentence.clone() /></h1>
                 <p class="state">
-                    <strong>{wording::state_word(pack.operation.state.name())}</strong> ". " <Plain text=now /> " " {next}
+                    <strong>{wording::state_word(pack.operation.state.name())}</strong> ". " <Plain text=now />
                 </p>
+                <p>{next}</p>
                 <p class="note">
                     "Made at " {wording::exact_moment(pack.made_at)} " by " <Plain text=by.to_owned() /> "."
                 </p>
@@ -188,7 +189,8 @@ fn amendments(pack: &Pack) -> Option<AnyView> {
             <article>
                 <h3>{format!("Amendment to revision {}", amendment.revision)}</h3>
                 <p><Plain text=proposed /></p>
-                <p><Plain text=now /> " " {next}</p>
+                <p><Plain text=now /></p>
+                <p>{next}</p>
                 <ul>{approvals.collect_view()}</ul>
                 {changes(&amendment.changes, amendment.changes_total, "Revision before")}
                 <p class="hash">{amendment.fingerprint.to_string()}</p>
