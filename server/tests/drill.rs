@@ -30,7 +30,7 @@ fn without_a_guard_effects_are_doubled() {
     let machine = Machine::new();
     let ended = machine.run(&["drill", "--without-guard"]);
     assert_eq!(ended.code, 1);
-    assert_eq!(ended.stderr, "onceover: in 8 of 11 mishaps the records were not the right ones\n");
+    assert_eq!(ended.stderr, "onceover: without Onceover, 8 of 11 mishaps ended with wrong records\n");
     assert_snapshot!("without_a_guard", ended.stdout);
     assert!(!machine.path("onceover.db").exists(), "it leaves nothing behind");
 }

@@ -160,7 +160,8 @@ impl Drill {
             0 => Ok(()),
             failures => {
                 let played = report.played();
-                Err(Failure(format!("in {failures} of {played} mishaps the records were not the right ones")))
+                let without = if report.is_guarded { "" } else { "without Onceover, " };
+                Err(Failure(format!("{without}{failures} of {played} mishaps ended with wrong records")))
             }
         }
     }
@@ -366,11 +367,11 @@ fn told(report: &Report) -> String {
     }
     let (failures, played) = (report.failures(), report.played());
     text.push_str(&match (failures, report.is_guarded) {
-        (0, _) => format!("\n{played} mishaps played: nothing was doubled, and nothing was lost.\n"),
+        (0, _) => format!("\n{played} mishaps played: nothing was doubled, lost or overwritten.\n"),
         (_, true) => format!("\n{played} mishaps played, {failures} went wrong.\n"),
         (_, false) => format!(
             "\n{played} mishaps played, {failures} went wrong. That was to be expected: nobody remembered what was done.\n\
-             The same with Onceover: onceover drill\n"
+             To see the same with Onceover, run: onceover drill\n"
         ),
     });
     text

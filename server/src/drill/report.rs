@@ -135,7 +135,7 @@ impl Row {
             Verdict::Lost => {
                 let reason = stopped.map(|detail| format!(": {detail}")).unwrap_or_default();
                 let found = number(records, "record", "records");
-                Some(format!("{found} where {} be, and nothing will make up for it{reason}", should(expected)))
+                Some(format!("{found} where {} be, and nothing puts that right later{reason}", should(expected)))
             }
             Verdict::Waiting => {
                 let reason = stopped.unwrap_or("it is not known whether the record was made");
@@ -145,12 +145,14 @@ impl Row {
                 Some("The newer version was made, and the record shows the older one".to_owned())
             }
             Verdict::Overwritten => {
-                Some(format!("The change is gone, and nothing will make up for it: {}", scenario.cause()))
+                Some(format!("The change is gone, and nothing puts that right later: {}", scenario.cause()))
             }
+            Verdict::Ok if permissions > due && is_guarded => Some(
+                "The first try made nothing: the destination was asked until that was proven, then another one was let through"
+                    .to_owned(),
+            ),
+            Verdict::Ok if is_guarded => Some(scenario.remedy().to_owned()),
             Verdict::Ok if permissions <= due => None,
-            Verdict::Ok if is_guarded => {
-                Some("The first try made nothing; when that was proven, another one was let through".to_owned())
-            }
             Verdict::Ok => Some(format!("Right by luck: {}", scenario.cause())),
             Verdict::NotCounted | Verdict::Skipped => None,
         };
@@ -240,11 +242,11 @@ mod tests {
     #[test]
     fn a_record_that_shows_an_older_version_is_no_success() {
         let fine = changed(true, 2, 0);
-        assert_eq!((fine.verdict, fine.sentence), (Verdict::Ok, None), "made once, changed once");
+        assert_eq!(fine.verdict, Verdict::Ok, "made once, changed once");
         let overwritten = changed(false, 3, 1);
         assert!(overwritten.verdict.is_failure());
         assert_eq!(overwritten.verdict_in_words(), "OVERWRITTEN");
-        insta::assert_snapshot!(overwritten.sentence.unwrap_or_default(), @"The change is gone, and nothing will make up for it: the older version is written over the newer one.");
+        insta::assert_snapshot!(overwritten.sentence.unwrap_or_default(), @"The change is gone, and nothing puts that right later: the older version is written over the newer one.");
         assert_eq!(changed(true, 3, 1).verdict, Verdict::Overwritten, "a guard is no excuse");
     }
 
@@ -268,11 +270,16 @@ mod tests {
         let waiting = End::Waiting("a person decides.".to_owned());
         insta::assert_snapshot!(sentence(row(true, Ok(2), &[])), @"2 records where 1 should be, under the external reference oo-1; 2 permissions were given.");
         insta::assert_snapshot!(sentence(row(false, Ok(2), &[])), @"2 records where 1 should be: a retry cannot know that the first try made the record.");
-        insta::assert_snapshot!(sentence(row(true, Ok(0), &[&End::Stopped("422".to_owned())])), @"0 records where 1 should be, and nothing will make up for it: 422.");
+        insta::assert_snapshot!(sentence(row(true, Ok(0), &[&End::Stopped("422".to_owned())])), @"0 records where 1 should be, and nothing puts that right later: 422.");
         insta::assert_snapshot!(sentence(row(true, Ok(1), &[&waiting])), @"Nothing was doubled, and nothing is sent again by itself: a person decides.");
         insta::assert_snapshot!(sentence(row(true, Err("GET /tasks: 503".to_owned()), &[])), @"The destination could not be asked: GET /tasks: 503.");
-        insta::assert_snapshot!(sentence(row(true, Ok(1), &[&End::Done])), @"The first try made nothing; when that was proven, another one was let through.");
-        assert_eq!(row_of(1, true, Ok(1), &[&End::Done]).sentence, None);
+        insta::assert_snapshot!(sentence(row(true, Ok(1), &[&End::Done])), @"The first try made nothing: the destination was asked until that was proven, then another one was let through.");
+        insta::assert_snapshot!(sentence(row_of(1, true, Ok(1), &[&End::Done])), @"Nobody sent again: the destination was asked, and it showed the record.");
+        assert_eq!(
+            row_of(1, false, Ok(1), &[&End::Done]).sentence,
+            None,
+            "nothing went wrong, and nothing had to be done"
+        );
     }
 
     #[test]

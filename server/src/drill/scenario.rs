@@ -161,7 +161,7 @@ impl Scenario {
             Self::LostRequest => "The connection breaks before the record is made",
             Self::FailsAfterWrite => "The record is made, the answer is an error",
             Self::Slow => "The answer takes longer than the worker may wait",
-            Self::OldRevision => "A changed order is overtaken by its older copy",
+            Self::OldRevision => "An order is changed, then its older copy comes again",
             Self::TwoCompanies => "Two companies use the same order number",
             Self::Twins => "Two different orders have the same content",
             Self::Redelivery => "A queue delivers the same message five times",
@@ -181,6 +181,25 @@ impl Scenario {
             Self::TwoCompanies => "an order number alone does not tell two companies apart",
             Self::Twins => "equal content does not make two orders one",
             Self::Redelivery => "each delivery looks like a new order",
+        }
+    }
+
+    /// Why it comes out right with a guard.
+    pub(super) const fn remedy(self) -> &'static str {
+        match self {
+            Self::Twice => "The second submission was answered with the record that the first one made",
+            Self::AtOnce => "One worker was let through; the others were told to wait, and then of its record",
+            Self::Killed | Self::LostAnswer | Self::FailsAfterWrite => {
+                "Nobody sent again: the destination was asked, and it showed the record"
+            }
+            Self::Slow => "Nobody sent again: the late answer, or a look at the destination, showed the record",
+            Self::LostRequest => "The destination was asked whether the first try made a record",
+            Self::OldRevision => {
+                "The order and its change were let through; the older copy was told that a newer version is in force"
+            }
+            Self::TwoCompanies => "An order number counts within its company: these are two orders",
+            Self::Twins => "Equal content does not make two orders one: each has its own number",
+            Self::Redelivery => "The first delivery was let through; the others were told to wait, or of its record",
         }
     }
 
