@@ -1,13 +1,16 @@
 # What people type. The work is done by scripts/ and by `cargo xtask`.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test soak bench site format
+.PHONY: help run demo test soak bench site format
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
 
 run: ## build everything and serve the desk on SQLite in ./data
 	@scripts/run.sh
+
+demo: ## a desk full of demonstration data, a sandbox that fails at random, an automation that goes on
+	@scripts/demo.sh
 
 test: ## everything that must hold before a change lands
 	@scripts/test.sh

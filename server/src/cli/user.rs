@@ -38,8 +38,8 @@ pub(super) struct Create {
     /// The address with which they sign in
     #[arg(long)]
     email: String,
-    /// What they may do: viewer looks; operator settles what is uncertain; admin manages people and tokens, and settles too;
-    /// finance looks, until a later version has amendments to approve
+    /// What they may do: viewer looks; operator settles what is uncertain and conflicts; finance sets rules, approves amendments and closes
+    /// periods; admin manages people and tokens, and settles too
     #[arg(long, value_name = "viewer|operator|finance|admin", value_parser = role)]
     role: Role,
     /// Only operations of this company; may be given again [default: every company]
