@@ -26,6 +26,7 @@ pub(crate) mod icon;
 pub(crate) mod incidents;
 pub(crate) mod keys;
 pub(crate) mod live;
+pub(crate) mod look_alikes;
 pub(crate) mod money;
 pub(crate) mod people;
 pub(crate) mod plain;

@@ -17,6 +17,7 @@ mod encoding;
 pub mod evidence;
 pub mod failure;
 mod functions;
+mod look_alike;
 mod notice;
 #[cfg(feature = "ssr")]
 pub mod pack;

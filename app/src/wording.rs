@@ -1,6 +1,7 @@
 //! The plain words of the desk: states, decisions, people, moments, money. Everything that is said twice is said here.
 
 pub(crate) mod amendment;
+pub(crate) mod look_alike;
 mod period;
 pub(crate) mod review;
 mod rules;

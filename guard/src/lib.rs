@@ -21,6 +21,7 @@ pub mod incident;
 pub mod json;
 pub mod key;
 pub mod lists;
+pub mod look_alike;
 pub mod lookup;
 pub mod message;
 pub mod money;

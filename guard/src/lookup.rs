@@ -12,6 +12,7 @@ use crate::payload::Payload;
 use crate::pointer::Pointer;
 use crate::workflow::{Comparison, KeyField};
 
+pub(crate) use agreement::folded;
 pub use agreement::{agrees, day_of};
 
 /// A lookup tells at most this many candidates.
@@ -453,7 +454,7 @@ fn scalar(value: &Json) -> Option<&str> {
 
 /// Whether one contains the other, with case and white space folded.
 fn resembles(carried: &str, wanted: &str) -> bool {
-    let (carried, wanted) = (agreement::folded(carried), agreement::folded(wanted));
+    let (carried, wanted) = (folded(carried), folded(wanted));
     !carried.is_empty() && (carried.contains(&wanted) || wanted.contains(&carried))
 }
 

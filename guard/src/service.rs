@@ -12,6 +12,7 @@ mod desk;
 mod founding;
 mod grant;
 mod lists;
+mod look_alike;
 mod message;
 mod pack;
 mod period;

@@ -5,6 +5,7 @@ mod activity;
 mod amendment;
 mod conflict;
 mod lists;
+mod look_alike;
 mod period;
 mod reconciliation;
 mod review;
@@ -24,6 +25,7 @@ use crate::destination::Destination;
 use crate::evidence::Evidence;
 use crate::id::{ConflictId, OperationId, PersonId, TokenId};
 use crate::key::OperationKey;
+use crate::look_alike::Look;
 use crate::operation::Operation;
 use crate::period::{Day, Period};
 use crate::person::Person;
@@ -42,6 +44,7 @@ pub use activity::Activities;
 pub use amendment::{AmendmentChange, Amendments};
 pub use conflict::{Conflicts, LISTED_CHANGES_CHARACTERS_MAX};
 pub use lists::Lists;
+pub use look_alike::{LookAlikeQuestion, LookAlikes};
 pub use period::Periods;
 pub use reconciliation::Reconciliations;
 pub use review::Reviews;
@@ -56,6 +59,8 @@ pub struct NewOperation {
     pub payload: String,
     /// The day by which it belongs to a period, where its workflow reads it from the payload.
     pub day: Option<Day>,
+    /// By what it looks like others, where its workflow names a counterparty.
+    pub look: Option<Look>,
     /// Its first trail entry.
     pub entry: Entry,
     /// What is counted for it.
@@ -148,7 +153,7 @@ pub struct Delivery {
 /// Operations and what belongs to them.
 #[async_trait]
 pub trait Store:
-    Activities + Amendments + Conflicts + Lists + Periods + Reconciliations + Reviews + Rules + Send + Sync
+    Activities + Amendments + Conflicts + Lists + LookAlikes + Periods + Reconciliations + Reviews + Rules + Send + Sync
 {
     /// The operation with this id.
     async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;

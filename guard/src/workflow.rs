@@ -2,6 +2,7 @@
 
 use crate::amendment::Place;
 use crate::key::{ACTION_DEFAULT, KeyPart, OperationKey};
+use crate::look_alike::{Look, LookAlikeRules};
 use crate::money::Money;
 use crate::payload::Payload;
 use crate::pointer::Pointer;
@@ -99,6 +100,9 @@ pub struct Workflow {
     /// How people settle what is uncertain.
     #[serde(default, skip_serializing_if = "ReviewRules::is_empty")]
     pub review: ReviewRules,
+    /// When operations look alike. Left out: nothing is hinted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_alikes: Option<LookAlikeRules>,
 }
 
 /// What the operations of a workflow make.
@@ -410,6 +414,7 @@ impl Workflow {
             reconciliation: crate::reconciliation::Mapping::default(),
             amendment: AmendmentRules::default(),
             review: ReviewRules::default(),
+            look_alikes: None,
         }
     }
 
@@ -490,12 +495,18 @@ impl Workflow {
         }
         self.reconciliation.validate()?;
         self.amendment.validate()?;
-        self.review.validate(self.amount.is_some())
+        self.review.validate(self.amount.is_some())?;
+        self.look_alikes.as_ref().map_or(Ok(()), |rules| rules.validate(self.amount.is_some()))
     }
 
     /// What is at stake by a payload, where the workflow says how to read it and it can be read.
     pub fn money(&self, payload: &Payload) -> Option<Money> {
         Money::read(payload, self.amount.as_ref()?, self.currency.as_ref()?)
+    }
+
+    /// By what an operation of this content looks like others, where the workflow names a counterparty.
+    pub fn look(&self, key: &OperationKey, money: Option<&Money>, payload: &Payload) -> Option<Look> {
+        Look::of(self.look_alikes.as_ref()?, key, money, payload)
     }
 
     /// The name for people.
@@ -582,6 +593,23 @@ mod tests {
         for amount in ["much", "-1"] {
             let over = |workflow: &mut Workflow| workflow.amendment.second_approval_over = Some(amount.into());
             assert_eq!(fault(&over), "amendment.second_approval_over", "{amount}");
+        }
+        let look_alikes =
+            |counterparty: &str, days| Some(LookAlikeRules { counterparty: counterparty.parse().unwrap(), days });
+        let reads_money = |workflow: &mut Workflow| {
+            (workflow.amount, workflow.currency) = ("/amount".parse().ok(), "/currency".parse().ok());
+        };
+        assert_eq!(fault(&|workflow| workflow.look_alikes = look_alikes("/customer", 30)), "look_alikes.counterparty");
+        for (counterparty, days, key) in [
+            ("", 30, "look_alikes.counterparty"),
+            ("/customer", 0, "look_alikes.days"),
+            ("/customer", 367, "look_alikes.days"),
+        ] {
+            let wrong = |workflow: &mut Workflow| {
+                reads_money(workflow);
+                workflow.look_alikes = look_alikes(counterparty, days);
+            };
+            assert_eq!(fault(&wrong), key, "{counterparty} {days}");
         }
         assert_eq!(workflow().validate(), Ok(()));
     }

@@ -32,6 +32,18 @@ name = "other"
 }
 
 #[test]
+fn rules_for_look_alikes_that_cannot_hold() {
+    let money =
+        "[[workflow]]\nname = \"handoff\"\namount = \"/amount\"\ncurrency = \"/currency\"\n[workflow.look_alikes]\n";
+    let fault = |rules: &str| fault(&format!("{money}{rules}"));
+    assert_snapshot!(fault("days = 30\n"), @"wrong.toml:5:1: workflow.look_alikes.counterparty: is missing; add it");
+    assert_snapshot!(fault("counterparty = \"customer\"\n"), @r#"wrong.toml:6:16: workflow.look_alikes.counterparty: "customer": a JSON Pointer is empty or starts with "/" (RFC 6901), for example "/amount""#);
+    assert_snapshot!(fault("counterparty = \"\"\n"), @r#"wrong.toml:6:1: workflow.look_alikes.counterparty: names the whole payload (""); name the place of the counterparty, for example "/customer""#);
+    assert_snapshot!(fault("counterparty = \"/customer\"\ndays = 400\n"), @"wrong.toml:7:1: workflow.look_alikes.days: is out of bounds; 1 to 366 days are possible");
+    assert_snapshot!(fault("counterparty = \"/customer\"\nday = 4\n"), @"wrong.toml:7:1: workflow.look_alikes.day: there is no such key; did you mean days?");
+}
+
+#[test]
 fn keys_that_are_none_or_missing() {
     assert_snapshot!(fault(r#"[[workflows]]
 name = "handoff"
@@ -44,7 +56,7 @@ lease_second = 60
 name = "handoff"
 
 colour = "red"
-"#), @"wrong.toml:4:1: workflow.colour: there is no such key; possible here: name, title, description, kind, actions, destination, lease_seconds, max_lease_seconds, two_step, volatile, sensitive, amount, currency, period, key_fields, key, retention, reconciliation, amendment, review");
+"#), @"wrong.toml:4:1: workflow.colour: there is no such key; possible here: name, title, description, kind, actions, destination, lease_seconds, max_lease_seconds, two_step, volatile, sensitive, amount, currency, period, key_fields, key, retention, reconciliation, amendment, review, look_alikes");
     assert_snapshot!(fault(r#"[[workflow]]
 name = "handoff"
 [workflow.retention]

@@ -21,6 +21,8 @@ mod faults;
 mod insertion;
 #[path = "store/lists.rs"]
 mod lists;
+#[path = "store/look_alikes.rs"]
+mod look_alikes;
 #[path = "store/pages.rs"]
 mod pages;
 #[path = "store/period.rs"]

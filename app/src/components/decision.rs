@@ -13,12 +13,14 @@ use super::{
     copy::Copyable,
     frame::Stirred,
     heading::bring_soon,
+    look_alikes::LookAlikesHint,
     money::Amount,
     plain::Plain,
 };
 use crate::{
     failure::Failure,
     functions::{claim::Claim, list_unknown::Asked, resolve::Resolve},
+    look_alike::Alikes,
     notice::{Draft, Origin, Verdict},
     wording::{self, review},
 };
@@ -40,6 +42,9 @@ pub(crate) fn DecisionPanel(
     /// The operation that comes next in it; empty: none.
     #[prop(optional)]
     next: String,
+    /// Which operations look like it, where the page does not tell already.
+    #[prop(into)]
+    alikes: Option<Alikes>,
     /// Until when it cannot be marked as not applied.
     #[prop(into)]
     not_before: Option<Timestamp>,
@@ -107,6 +112,7 @@ pub(crate) fn DecisionPanel(
             <ClaimBar operation=id held person=person.clone() now origin place=place.clone() refused=unclaimed act=claim />
             {deferral.map(|deferral| view! { <p class="deferral"><Plain text=review::deferral(&deferral, now) /></p> })}
             {second.map(|second| view! { <p class="second-person"><Plain text=second /></p> })}
+            {alikes.map(|alikes| view! { <LookAlikesHint alikes /> })}
             <Sought operation=operation.clone() origin />
             <div class="decision-forms">{forms}</div>
         </section>
@@ -259,9 +265,6 @@ fn DecisionForm(
     };
     let takes_reason = verdict != Verdict::ConfirmProposal;
     let takes_link = matches!(verdict, Verdict::Confirmed | Verdict::NotApplied);
-    let until = if until.is_empty() { (now + TimeDelta::hours(1)).format(UNTIL).to_string() } else { until };
-    let last = (now + TimeDelta::days(KEEP_WAITING_DAYS_MAX)).format(UNTIL).to_string();
-
     view! {
         <section class="decision-form" aria-labelledby=id("title")>
             <h3 id=id("title")>{title}</h3>
@@ -301,22 +304,14 @@ fn DecisionForm(
                         .then(|| {
                             view! {
                                 <label for=id("until")>"Until " <span class="optional">"UTC"</span></label>
-                                <input
-                                    id=id("until")
-                                    name="draft[until]"
-                                    type="datetime-local"
-                                    value=until
-                                    max=last
-                                    required
-                                    disabled=is_barred
-                                />
+                                <UntilField id=id("until") name="draft[until]" until now is_barred />
                             }
                         })}
                     {takes_reason
                         .then(|| {
                             view! {
                                 <label for=id("reason")>"Reason"</label>
-                                <Reason id=id("reason") reason is_barred />
+                                <ReasonField id=id("reason") name="draft[reason]" reason is_barred />
                             }
                         })}
                     {takes_link
@@ -351,6 +346,21 @@ fn DecisionForm(
 /// How a browser's field writes a moment.
 const UNTIL: &str = "%Y-%m-%dT%H:%M";
 
+/// The field of the moment until which something waits; an hour from now where nothing was written.
+#[component]
+pub(crate) fn UntilField(
+    #[prop(into)] id: String,
+    name: &'static str,
+    until: String,
+    now: Timestamp,
+    is_barred: bool,
+) -> impl IntoView {
+    let until = if until.is_empty() { (now + TimeDelta::hours(1)).format(UNTIL).to_string() } else { until };
+    let last = (now + TimeDelta::days(KEEP_WAITING_DAYS_MAX)).format(UNTIL).to_string();
+    view! { <input id=id name=name type="datetime-local" value=until max=last required disabled=is_barred /> }
+        .into_any()
+}
+
 /// Why nothing was changed; where the page is no longer true, the way to the one that is.
 #[component]
 fn NotDone(failure: Failure, id: OperationId) -> impl IntoView {
@@ -373,8 +383,13 @@ fn NotDone(failure: Failure, id: OperationId) -> impl IntoView {
 
 /// The field of the reason. An empty text would be rendered as a space, and that is one in a text area.
 #[component]
-fn Reason(id: String, reason: String, is_barred: bool) -> impl IntoView {
-    let area = leptos::html::textarea().id(id).name("draft[reason]").required(true).disabled(is_barred).rows("2");
+pub(crate) fn ReasonField(
+    #[prop(into)] id: String,
+    name: &'static str,
+    reason: String,
+    is_barred: bool,
+) -> impl IntoView {
+    let area = leptos::html::textarea().id(id).name(name).required(true).disabled(is_barred).rows("2");
     let area = area.maxlength("2000");
     if reason.is_empty() { area.into_any() } else { area.child(reason).into_any() }
 }

@@ -30,6 +30,14 @@ pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
         Some(days) => format!("payloads {}, keys and outcomes for ever", wording::counted(days.into(), "day", "days")),
         None => "everything for ever".to_owned(),
     };
+    let alike = match &workflow.look_alikes {
+        Some(rules) => format!(
+            "hinted: same company, amount and {}, at most {} apart",
+            rules.counterparty,
+            wording::counted(rules.days.into(), "day", "days")
+        ),
+        None => "not hinted".to_owned(),
+    };
     let rules = &workflow.amendment;
     let amendment = if rules.amendable.is_empty() {
         "nothing may be amended".to_owned()
@@ -73,6 +81,7 @@ pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
                 {proxy_key(&workflow.key).map(|text| view! { <Told name="Key of the proxy" text /> })}
                 <Told name="Kept" text=retention />
                 <Told name="Amendments" text=amendment />
+                <Told name="Look-alikes" text=alike />
                 <Told name="Destination" text=destination.map_or_else(|| "none".to_owned(), |destination| told(&destination)) />
             </dl>
         </article>

@@ -14,8 +14,13 @@ use leptos_router::params::ParamsMap;
 use crate::{
     encoding::Json,
     failure::Failure,
+    look_alike::Alikes,
     notice::{ClaimNotice, DecisionNotice},
 };
+
+/// A row of the queue brings at most so many look-alikes; its own page has them all.
+#[cfg(feature = "ssr")]
+const ALIKES_OF_ROW_MAX: usize = 5;
 
 /// What of the queue is asked for, as its address says it; an empty text does not limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -112,6 +117,8 @@ pub(crate) struct Queue {
     pub outlooks: Vec<Option<Outlook>>,
     /// How people stand to each row.
     pub standings: Vec<Standing>,
+    /// Which operations look like each row.
+    pub alikes: Vec<Option<Alikes>>,
     /// What became of the decision before.
     pub notice: Option<DecisionNotice>,
     /// What became of a claim before.
@@ -138,6 +145,8 @@ pub(crate) async fn list_unknown(asked: Asked, decide: String) -> Result<Queue, 
     }
     let outlooks = guard.outlooks(&rows).await?;
     let standings = guard.standings(&rows).await?;
+    let alike = guard.look_alikes(&person.reach, &rows).await?;
+    let alikes = alike.into_iter().map(|found| Alikes::of(guard, found, ALIKES_OF_ROW_MAX)).collect();
     let catalogue = guard.catalogue();
     let known = catalogue.workflows.iter().filter(|(name, _)| person.reach.workflow(name));
     Ok(Queue {
@@ -148,6 +157,7 @@ pub(crate) async fn list_unknown(asked: Asked, decide: String) -> Result<Queue, 
         workflows: known.map(|(name, known)| (name.clone(), known.workflow.title().to_owned())).collect(),
         outlooks,
         standings,
+        alikes,
         page: Page { rows: rows.iter().map(|operation| guard.view(operation)).collect(), next },
         notice: crate::reply::take_notice(&visit, super::resolve::NOTICE).await,
         claimed: crate::reply::take_notice(&visit, super::claim::NOTICE).await,

@@ -13,6 +13,7 @@ use leptos::prelude::*;
 use crate::{
     encoding::Json,
     failure::Failure,
+    look_alike::Alikes,
     notice::{ClaimNotice, DecisionNotice, EvidenceNotice, HasteNotice},
 };
 
@@ -39,6 +40,8 @@ pub(crate) struct Report {
     pub kept: Option<EvidenceNotice>,
     /// What became of a claim before.
     pub claimed: Option<ClaimNotice>,
+    /// Which operations look like it.
+    pub alikes: Option<Alikes>,
     /// What is masked.
     pub veil: Veil,
     /// The document's revisions, and what a change of it stands on.
@@ -113,6 +116,8 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
     draw(&veil, &mut history);
     let outlook = visit.guard.outlook(&operation).await?;
     let standing = visit.guard.standings(std::slice::from_ref(&operation)).await?.pop().unwrap_or_default();
+    let alike = visit.guard.look_alikes(&person.reach, std::slice::from_ref(&operation)).await?.pop().flatten();
+    let alikes = Alikes::of(&visit.guard, alike, usize::MAX);
     let message = visit.guard.message_versions(&person.reach, id).await?;
     let notice = crate::reply::take_notice(&visit, super::resolve::NOTICE).await;
     let kept = crate::reply::take_notice(&visit, crate::evidence::NOTICE).await;
@@ -129,6 +134,7 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
         haste,
         kept,
         claimed,
+        alikes,
         veil,
         document: document(&visit, id).await?,
     })

@@ -29,6 +29,7 @@ use crate::{
         fresh::{Freshness, is_in_use, look_again},
         heading::Heading,
         icon::{Icon, Picture},
+        look_alikes::LookAlikesPanel,
         money::Amount,
         plain::Plain,
         received::ReceivedPanel,
@@ -115,8 +116,21 @@ fn Shown(
     claim: ServerAction<Claim>,
     open: ServerAction<OpenFields>,
 ) -> impl IntoView {
-    let Report { as_of, person, history, outlook, message, standing, notice, haste, kept, claimed, veil, document } =
-        report;
+    let Report {
+        as_of,
+        person,
+        history,
+        outlook,
+        message,
+        standing,
+        notice,
+        haste,
+        kept,
+        claimed,
+        alikes,
+        veil,
+        document,
+    } = report;
     let unclaimed = match claimed {
         Some(ClaimNotice::Refused(_, failure)) => Some(failure),
         Some(ClaimNotice::Done) | None => None,
@@ -158,6 +172,7 @@ fn Shown(
                 standing
                 now=as_of
                 origin=Origin::Operation
+                alikes=None
                 unclaimed
                 claim
                 not_before=outlook.as_ref().and_then(|outlook| wording::not_applied_from(outlook, as_of))
@@ -203,6 +218,7 @@ fn Shown(
             <div class="detail-main">
                 {received}
                 {recovery}
+                {alikes.map(|alikes| view! { <LookAlikesPanel alikes /> })}
                 {forms}
                 {has_conflicts
                     .then(|| {

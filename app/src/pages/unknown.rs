@@ -30,7 +30,7 @@ use crate::{
         incidents::Incidents,
         money::{Amount, Amounts},
         plain::Plain,
-        views::Files,
+        views::ViewBar,
     },
     failure::Failure,
     functions::{
@@ -38,9 +38,10 @@ use crate::{
         list_unknown::{Asked, Queue, list_unknown},
         resolve::Resolve,
     },
+    look_alike::Alikes,
     notice::{ClaimNotice, DecisionNotice, Draft, Origin},
     wording::{
-        self,
+        self, look_alike,
         review::{self, Ageing},
     },
 };
@@ -142,7 +143,8 @@ fn Shown(
     act: ServerAction<Resolve>,
     claim: ServerAction<Claim>,
 ) -> impl IntoView {
-    let Queue { as_of, person, waiting, recovering, workflows, page, outlooks, standings, notice, claimed } = queue;
+    let Queue { as_of, person, waiting, recovering, workflows, page, outlooks, standings, alikes, notice, claimed } =
+        queue;
     let place = asked.get_untracked();
     let unclaimed = match claimed {
         Some(ClaimNotice::Refused(id, failure)) => Some((id, failure)),
@@ -163,6 +165,7 @@ fn Shown(
             <Freshness as_of shown=page.rows.clone() seen show />
         </div>
     };
+    let views = view! { <ViewBar page=ListPage::Unknown query=place.query() /> };
     if page.rows.is_empty() {
         let words = if place == Asked::default() && waiting.uncertain == 0 {
             "Nothing is uncertain. An operation comes here when its worker cannot say whether it was written, when its lease ends while it may have been, or when two truths contradict each other."
@@ -171,6 +174,7 @@ fn Shown(
         };
         return view! {
             {head}
+            {views}
             <Filters place workflows />
             <p class="empty">{words}</p>
         }
@@ -191,8 +195,8 @@ fn Shown(
     let (by_age, by_risk) = (sorts("longest"), sorts(""));
     // What the address had open when the page came is where the browser has scrolled to by itself.
     let came_open = StoredValue::new(chosen.get_untracked());
-    let rows = page.rows.into_iter().zip(outlooks).zip(standings).enumerate();
-    let rows = rows.map(|(at, ((operation, outlook), standing))| {
+    let rows = page.rows.into_iter().zip(outlooks).zip(standings).zip(alikes).enumerate();
+    let rows = rows.map(|(at, (((operation, outlook), standing), alikes))| {
         let beside = Beside {
             place: place.clone(),
             before: at.checked_sub(1).and_then(|before| ids.get(before)).copied(),
@@ -200,7 +204,7 @@ fn Shown(
         };
         let unclaimed = unclaimed.clone().filter(|(id, _)| *id == operation.id).map(|(_, failure)| failure);
         let person = person.clone();
-        view! { <Row operation outlook standing beside as_of person chosen came_open refused=refused.clone() unclaimed act claim /> }
+        view! { <Row operation outlook standing alikes beside as_of person chosen came_open refused=refused.clone() unclaimed act claim /> }
     });
     view! {
         {head}
@@ -214,6 +218,7 @@ fn Shown(
             {(!waiting.at_risk.is_empty()).then(|| view! { <p class="queue-risk">"At risk: "</p> })}
             <Amounts money=waiting.at_risk />
         </div>
+        {views}
         <Filters place=place.clone() workflows />
         <div class="scroll" tabindex="0" role="region" aria-label="Uncertain operations">
             <table class="cards queue">
@@ -242,8 +247,7 @@ fn Shown(
                 })}
             {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>"Next"</a> })}
         </nav>
-        <ActOnAll page=ListPage::Unknown query=query.clone() why_not />
-        <Files list="unknown" query />
+        <ActOnAll page=ListPage::Unknown query why_not />
     }
     .into_any()
 }
@@ -253,6 +257,7 @@ fn Row(
     operation: OperationView,
     #[prop(into)] outlook: Option<Outlook>,
     standing: Standing,
+    #[prop(into)] alikes: Option<Alikes>,
     beside: Beside,
     as_of: Timestamp,
     person: Person,
@@ -270,6 +275,7 @@ fn Row(
     let claimed = standing.claim.as_ref().map(|held| review::claim_in_brief(held, &person.email, as_of));
     let deferred = standing.deferral.as_ref().map(|deferral| review::deferral(deferral, as_of));
     let proposed = standing.proposal.as_ref().map(|proposal| review::proposal(proposal, as_of));
+    let alike = alikes.as_ref().map(look_alike::in_brief);
     let since = wording::since(&operation.state).unwrap_or(operation.updated_at);
     let is_chosen = Memo::new({
         let id = id.clone();
@@ -311,6 +317,7 @@ fn Row(
                                 next=beside.next.map(|next| next.to_string()).unwrap_or_default()
                                 unclaimed=unclaimed.clone()
                                 claim
+                                alikes=alikes.clone()
                                 not_before=not_before
                                 refused=refused.clone()
                                 is_opened
@@ -343,6 +350,7 @@ fn Row(
                             </p>
                         }
                     })}
+                {alike.map(|alike| view! { <p class="row-alike">{alike}</p> })}
                 {proposed.map(|proposed| view! { <p class="row-proposed"><Plain text=proposed /></p> })}
                 {deferred.map(|deferred| view! { <p class="row-deferred"><Plain text=deferred /></p> })}
                 <p class="row-key">

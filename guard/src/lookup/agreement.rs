@@ -32,7 +32,7 @@ fn is_exactly(ours: &Json, theirs: &Json) -> bool {
 }
 
 /// The text with white space folded to single blanks and letters to lower case.
-pub(super) fn folded(text: &str) -> String {
+pub(crate) fn folded(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").to_lowercase()
 }

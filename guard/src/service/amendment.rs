@@ -194,7 +194,7 @@ impl Guard {
             };
             let is_stored = match next {
                 None => self.propose_first(next_key, &amendment, &payload, &workflow).await?,
-                Some(rejected) => self.propose_again(&rejected, &amendment, &payload, money, workflow.version).await?,
+                Some(rejected) => self.propose_again(&rejected, &amendment, &payload, money, &workflow).await?,
             };
             if is_stored {
                 return Ok(amendment);
@@ -498,8 +498,9 @@ impl Guard {
         amendment: &Amendment,
         payload: &Payload,
         money: Option<Money>,
-        policy_version: u32,
+        workflow: &VersionedWorkflow,
     ) -> Result<bool, Refusal> {
+        let policy_version = workflow.version;
         let at = amendment.proposed_at;
         let state = rejected.state.after(&Event::Amended { at, step: AmendmentStep::Proposed })?;
         let facts = proposed_facts(amendment, &rejected.key, policy_version, None);
@@ -512,8 +513,9 @@ impl Guard {
             ..rejected.clone()
         };
         let mut replacement = self.change(&now, Transition { state, at, actor, kind, facts }).await?;
+        let look = workflow.workflow.look(&now.key, now.money.as_ref(), payload);
         let (amendment, payload) = (Box::new(amendment.clone()), payload.to_text());
-        replacement.amendment = AmendmentChange::Propose { amendment, payload };
+        replacement.amendment = AmendmentChange::Propose { amendment, payload, look };
         let head = replacement.operation.head;
         if self.replace(replacement).await? == Replaced::Replaced {
             return Ok(true);

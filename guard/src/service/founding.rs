@@ -41,6 +41,8 @@ impl Founding<'_> {
     pub(super) fn into_new(self) -> NewOperation {
         let Self { id, key, state, entry, fingerprint, workflow, payload, attempt, amendment } = self;
         let rules = &workflow.workflow;
+        let money = rules.money(payload);
+        let look = rules.look(&key, money.as_ref(), payload);
         let operation = Operation {
             id,
             key,
@@ -51,7 +53,7 @@ impl Founding<'_> {
             fingerprint_scheme: FINGERPRINT_SCHEME,
             policy_version: workflow.version,
             attempt,
-            money: rules.money(payload),
+            money,
             superseded_by: None,
             duplicates_prevented: 0,
             open_conflicts: 0,
@@ -64,7 +66,7 @@ impl Founding<'_> {
             vec![entered_count(&operation, entry.at)]
         };
         let day = day_of_payload(rules, payload);
-        NewOperation { operation, payload: payload.to_text(), day, entry, counts, amendment }
+        NewOperation { operation, payload: payload.to_text(), day, look, entry, counts, amendment }
     }
 }
 

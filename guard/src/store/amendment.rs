@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use crate::amendment::{Amendment, AmendmentStateName};
 use crate::clock::Timestamp;
 use crate::id::{AmendmentId, OperationId};
+use crate::look_alike::Look;
 use crate::queue::{Page, PageRequest};
 use crate::refusal::StoreFault;
 use crate::token::Reach;
@@ -20,6 +21,8 @@ pub enum AmendmentChange {
         amendment: Box<Amendment>,
         /// The proposed payload, compact JSON.
         payload: String,
+        /// By what it looks like others then.
+        look: Option<Look>,
     },
     /// It is this from now on: its approvals and its state may have changed.
     Put(Box<Amendment>),

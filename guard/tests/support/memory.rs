@@ -4,6 +4,7 @@ mod activity;
 mod amendment;
 mod conflict;
 mod lists;
+mod look_alike;
 mod period;
 mod reconciliation;
 mod review;
@@ -95,6 +96,7 @@ struct Tables {
     trail_check: Option<guard::activity::TrailCheck>,
     accesses: BTreeMap<String, Access>,
     lists: lists::ListTables,
+    looks: look_alike::Looks,
     rules: rules::RuleTables,
     periods: period::PeriodTables,
     reconciliations: reconciliation::ReconciliationTables,
@@ -222,6 +224,7 @@ impl Tables {
         self.operations.insert(operation.id, operation.clone());
         self.payloads.insert(operation.id, new.payload.clone());
         self.periods.date(operation.id, new.day);
+        self.looks.keep(operation.id, new.look);
         self.entries.insert(operation.id, vec![new.entry.clone()]);
         if let Some(amendment) = &new.amendment {
             self.add_amendment(amendment, &new.payload);

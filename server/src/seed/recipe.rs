@@ -28,6 +28,9 @@ const REPEATED_EVERY: u32 = 16;
 /// It was asked for again at most so often.
 const REPETITIONS_MAX: i32 = 4;
 
+/// One operation in so many looks like the one before it.
+const TWIN_EVERY: u64 = 400;
+
 /// One operation in so many belongs to the company that is rare.
 const RARE_EVERY: u64 = 100_000;
 
@@ -187,7 +190,9 @@ impl Recipe {
         let cents: u32 = own.random_range(100..=250_000);
         let amount = |cents: u32| format!("{}.{:02}", cents / 100, cents % 100);
         let has_conflict = is_chosen(number, plan.conflicts, plan.operations);
-        Self {
+        // A burst stays one destination's, and another amount of a conflict another one.
+        let is_twin = number % TWIN_EVERY == 1 && !matches!(uncertain, Uncertain::InBurst { .. }) && !has_conflict;
+        let recipe = Self {
             workflow,
             company,
             source,
@@ -203,7 +208,14 @@ impl Recipe {
             fate,
             repetitions: if own.random_ratio(1, REPEATED_EVERY) { own.random_range(1..=REPETITIONS_MAX) } else { 0 },
             conflicting_amount: has_conflict.then(|| amount(cents + own.random_range(1..5_000))),
-        }
+        };
+        if is_twin { recipe.twin_of(Self::of(plan, number - 1)) } else { recipe }
+    }
+
+    /// The same business case under a number of its own.
+    fn twin_of(self, first: Self) -> Self {
+        let Self { workflow, company, action, customer, amount, .. } = first;
+        Self { workflow, company, action, customer, amount, ..self }
     }
 
     /// What identifies it.
@@ -245,6 +257,7 @@ pub(super) fn definitions() -> Result<Definitions, Refusal> {
             "[[workflow]]\nname = {name:?}\ntitle = \"Demonstration: {title}\"\n\
              description = \"{{action}} the {title} for {{document}} in {{company}}\"\n\
              actions = [{actions}]\ndestination = {destination:?}\namount = \"/amount\"\ncurrency = \"/currency\"\n\
+             look_alikes = {{ counterparty = \"/customer\" }}\n\
              [[destination]]\nname = {destination:?}\nbase_url = \"http://{destination}.invalid\"\n",
         ));
     }
@@ -268,6 +281,18 @@ mod tests {
             assert_eq!(recipes.iter().filter(in_conflict).count() as u64, conflicts, "{plan:?}");
             assert!(recipes.iter().all(|recipe| recipe.millionths < 1_000_000));
         }
+    }
+
+    #[test]
+    fn some_look_like_the_one_before_them() {
+        let plan = Plan { operations: 10_000, unknown: 200, conflicts: 50, seed: 7, adds: false };
+        let twins = (1..10_000).filter(|number| {
+            let (one, other) = (Recipe::of(&plan, number - 1), Recipe::of(&plan, *number));
+            let look = |recipe: &Recipe| (recipe.workflow, recipe.company, recipe.amount.clone(), recipe.customer);
+            look(&one) == look(&other) && one.document != other.document
+        });
+        let number = twins.count();
+        assert!((15..=25).contains(&number), "{number}");
     }
 
     #[test]

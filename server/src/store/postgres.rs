@@ -15,6 +15,7 @@ mod fault;
 mod ledger;
 mod list;
 mod lists;
+mod look_alike;
 mod lookup;
 mod news;
 mod page;

@@ -9,6 +9,7 @@ mod fault;
 mod ledger;
 mod list;
 mod lists;
+mod look_alike;
 mod page;
 mod period;
 mod queue;

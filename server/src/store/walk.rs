@@ -171,10 +171,8 @@ impl Walk {
         if facets.are_impossible() {
             return None;
         }
-        let start_of =
-            |moment: Timestamp| u128::try_from(moment.timestamp_millis()).unwrap_or_default().saturating_mul(1 << 80);
-        let mut first = filter.from.map_or(0, start_of);
-        let mut end = filter.to.map_or(u128::MAX, start_of);
+        let mut first = filter.from.map_or(0, first_id);
+        let mut end = filter.to.map_or(u128::MAX, first_id);
         if let Some(Sought::Operation(id)) = &filter.sought {
             first = first.max(id.as_u128());
             end = end.min(id.as_u128().saturating_add(1));
@@ -336,6 +334,11 @@ impl Found {
         let page = self.clone().page(span);
         page.next.is_none() || page.rows.len() >= usize::try_from(span.limit).unwrap_or(usize::MAX)
     }
+}
+
+/// The first id that a moment can have.
+pub(super) fn first_id(moment: Timestamp) -> u128 {
+    u128::try_from(moment.timestamp_millis()).unwrap_or_default().saturating_mul(1 << 80)
 }
 
 /// The cursor behind an id: it starts with the milliseconds of its moment.

@@ -6,10 +6,12 @@ use guard::activity::ActivityFilter;
 use guard::decision::{Decision, DecisionName};
 use guard::id::OperationId;
 use guard::key::{KeyPart, OperationKey};
+use guard::look_alike::Look;
 use guard::period::{Basis, Span};
 use guard::queue::{Filter, Order, PageRequest, Sought};
 use guard::recovery::Claim;
 use guard::state::StateName;
+use guard::store::{LookAlikeQuestion, NewOperation};
 use guard::token::Reach;
 use guard::trail::EntryKind;
 use server::trail::{ChainId, Moment};
@@ -38,7 +40,7 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
     server.database.close().await;
     until_gone(&fresh, "key_hash").await;
     let after = Usage::of(&fresh).await;
-    for table in ["operation", "entry", "body", "conflict", "evidence", "delivery", "recovery"] {
+    for table in ["operation", "entry", "body", "conflict", "evidence", "delivery", "recovery", "look_alike"] {
         let (before, after) = (before.rows_scanned(table), after.rows_scanned(table));
         assert!(after - before < OPERATIONS / 4, "{table}: {} rows were read without an index", after - before);
     }
@@ -63,6 +65,8 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
         "delivery_by_operation",
         "recovery_pkey",
         "recovery_due",
+        "look_alike_pkey",
+        "look_alike_by_look",
     ] {
         assert!(after.index_scans(index) > before.index_scans(index), "{index} is not used");
         let read = after.rows_of_index(index) - before.rows_of_index(index);
@@ -134,6 +138,10 @@ async fn ask_everything(server: &Server, document: &str) {
     store.drop_recovery(id).await.unwrap();
     store.accesses().await.unwrap();
 
+    let week = chrono::TimeDelta::days(7);
+    let alike = LookAlikeQuestion { operation: id, from: now() - week, to: now() + week };
+    store.look_alikes(&[alike], 10).await.unwrap();
+
     let today = now().date_naive();
     let span = Span { from: today, to: today };
     for basis in [Basis::Created, Basis::Payload] {
@@ -166,7 +174,9 @@ async fn fill(fresh: &Fresh, server: &Server) {
                 2 => OperationKey { workflow: part("rare"), ..base },
                 _ => base,
             };
-            store.insert_if_absent(begun_as(filling, now())).await.unwrap();
+            // Two of each look.
+            let look = Some(Look::from_bytes(i128::from(number / 2).to_be_bytes()));
+            store.insert_if_absent(NewOperation { look, ..begun_as(filling, now()) }).await.unwrap();
         });
         if tasks.len() >= 256 {
             tasks.join_next().await.unwrap().unwrap();

@@ -45,7 +45,8 @@ fn proposed_as(key: OperationKey, at: Timestamp) -> (NewOperation, Amendment) {
     (new, amendment)
 }
 
-fn proposed(document: &str, at: Timestamp) -> (NewOperation, Amendment) {
+/// The second revision of this document, proposed at this moment.
+pub fn proposed(document: &str, at: Timestamp) -> (NewOperation, Amendment) {
     proposed_as(key(document), at)
 }
 
@@ -171,7 +172,8 @@ async fn one_proposal_is_open_at_a_time(fresh: Fresh) {
     let payload = r#"{"document":"812","total":"354.00","currency":"EUR"}"#.to_owned();
     let fingerprint = guard::fingerprint::Fingerprint::of(&Payload::parse(payload.as_bytes()).unwrap(), &[]);
     let second = Amendment { id, fingerprint, proposed_at: moment(2), ..first.clone() };
-    let propose = || AmendmentChange::Propose { amendment: Box::new(second.clone()), payload: payload.clone() };
+    let propose =
+        || AmendmentChange::Propose { amendment: Box::new(second.clone()), payload: payload.clone(), look: None };
     let beside = store.replace(with(&operation, State::AwaitingApproval, propose())).await;
     assert!(beside.is_err(), "{beside:?}");
     assert_eq!(store.operation(operation.id).await.unwrap().unwrap(), operation, "nothing of it is stored");

@@ -236,7 +236,7 @@ pub fn begun_as(key: OperationKey, at: Timestamp) -> NewOperation {
         created_at: at,
         updated_at: at,
     };
-    NewOperation { operation, payload: payload.to_text(), day: None, entry, counts, amendment: None }
+    NewOperation { operation, payload: payload.to_text(), day: None, look: None, entry, counts, amendment: None }
 }
 
 /// An object of texts.

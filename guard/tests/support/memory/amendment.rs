@@ -25,8 +25,9 @@ impl Tables {
     pub(super) fn amend(&mut self, operation: &Operation, change: &AmendmentChange) {
         match change {
             AmendmentChange::Keep => {}
-            AmendmentChange::Propose { amendment, payload } => {
+            AmendmentChange::Propose { amendment, payload, look } => {
                 self.payloads.insert(operation.id, payload.clone());
+                self.looks.keep(operation.id, *look);
                 self.add_amendment(amendment, payload);
             }
             AmendmentChange::Put(amendment) => {

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use guard::amendment::{Amendment, AmendmentStateName};
 use guard::clock::Timestamp;
 use guard::id::{AmendmentId, OperationId};
+use guard::look_alike::Look;
 use guard::operation::Operation;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
@@ -17,6 +18,7 @@ use uuid::Uuid;
 
 use super::connection::bounded;
 use super::list::push_reach;
+use super::look_alike::keep_look;
 use super::{PostgresStore, uuid};
 use crate::store::row::{AmendmentRow, OperationRow, Place};
 
@@ -25,8 +27,8 @@ use crate::store::row::{AmendmentRow, OperationRow, Place};
 pub(super) struct Amending<'a> {
     /// New rows, each with its payload.
     proposed: Vec<(AmendmentRow, &'a str)>,
-    /// Operations that were there before and stand for another proposal now, each with its payload.
-    anew: Vec<(OperationRow, &'a str)>,
+    /// Operations that were there before and stand for another proposal now, each with its payload and its look.
+    anew: Vec<(OperationRow, &'a str, Option<Look>)>,
     put: Vec<AmendmentRow>,
 }
 
@@ -40,9 +42,9 @@ impl<'a> Amending<'a> {
     pub(super) fn take(&mut self, operation: &Operation, change: &'a AmendmentChange) {
         match change {
             AmendmentChange::Keep => {}
-            AmendmentChange::Propose { amendment, payload } => {
+            AmendmentChange::Propose { amendment, payload, look } => {
                 self.proposed.push(((&**amendment).into(), payload));
-                self.anew.push((operation.into(), payload));
+                self.anew.push((operation.into(), payload, *look));
             }
             AmendmentChange::Put(amendment) => self.put.push((&**amendment).into()),
         }
@@ -54,7 +56,7 @@ impl<'a> Amending<'a> {
 
     /// Stores it for the operations that were changed.
     pub(super) async fn store(self, connection: &mut PgConnection, stored: &[Uuid]) -> Result<(), sqlx::Error> {
-        for (row, payload) in self.anew.iter().filter(|(row, _)| stored.contains(&row.id)) {
+        for (row, payload, look) in self.anew.iter().filter(|(row, ..)| stored.contains(&row.id)) {
             let update = sqlx::query(
                 "UPDATE operation SET fingerprint = $2, fingerprint_scheme = $3, policy_version = $4, amount = $5, \
                  currency = $6, ten_thousandths = $7 WHERE id = $1",
@@ -67,6 +69,7 @@ impl<'a> Amending<'a> {
                  ON CONFLICT (operation, kind) DO UPDATE SET content = excluded.content",
             );
             body.bind(row.id).bind(*payload).execute(&mut *connection).await?;
+            keep_look(&mut *connection, row.id, *look).await?;
         }
         // What is over before what is new: one of an operation is open.
         for row in self.put.iter().filter(|row| stored.contains(&row.operation)) {

@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use guard::conflict::place_key;
+use guard::look_alike::Look;
 use guard::store::{NewOperation, Replacement};
 use guard::summary::Count;
 use guard::trail::{ChainHash, Entry};
@@ -166,6 +167,8 @@ const TOLD: [(&str, &str); 7] = [
 
 const KEPT: [(&str, &str); 3] = [("operation", "uuid"), ("kind", "text"), ("content", "text")];
 
+const LOOKS: [(&str, &str); 2] = [("operation", "uuid"), ("look", "bytea")];
+
 const COUNTED: [(&str, &str); 8] = [
     ("operation", "uuid"),
     ("workflow", "text"),
@@ -196,7 +199,8 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
     let fresh = rows("fresh", &FRESH);
     let moving: Vec<(&str, &str)> = [("id", "uuid"), ("conflict", "bytea")].into_iter().chain(MOVED).collect();
     let moved = rows("moving", &moving);
-    let (told, kept, counted) = (rows("told", &TOLD), rows("kept", &KEPT), rows("counted", &COUNTED));
+    let (told, kept, looks) = (rows("told", &TOLD), rows("kept", &KEPT), rows("looks", &LOOKS));
+    let counted = rows("counted", &COUNTED);
     let slot = next + 1;
     let assignments: Vec<String> = MOVED.iter().map(|(name, _)| format!("{name} = moving.{name}")).collect();
     format!(
@@ -215,6 +219,9 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
          ), kept AS ( \
              INSERT INTO body ({kept_names}) SELECT {kept_rows} FROM {kept} WHERE kept.operation = ANY (ARRAY(SELECT id FROM stored)) \
              ON CONFLICT (operation, kind) DO UPDATE SET content = excluded.content \
+         ), looks AS ( \
+             INSERT INTO look_alike (operation, look) SELECT looks.operation, looks.look FROM {looks} \
+             WHERE looks.operation = ANY (ARRAY(SELECT id FROM stored)) \
          ), counted AS ( \
              INSERT INTO count (workflow, company, counted, hour, currency, slot, number, ten_thousandths) \
              SELECT workflow, company, counted, hour, currency, ${slot}::bigint, \
@@ -246,6 +253,7 @@ struct Columns<'a> {
     moved: Vec<(OperationRow, Option<&'a [u8]>)>,
     told: Vec<EntryRow>,
     kept: Vec<(Uuid, &'static str, &'a str)>,
+    looks: Vec<(Uuid, Look)>,
     counted: Vec<(Uuid, CountRow)>,
 }
 
@@ -256,14 +264,16 @@ impl<'a> Columns<'a> {
             moved: Vec::with_capacity(changes.len()),
             told: Vec::with_capacity(changes.len()),
             kept: Vec::with_capacity(changes.len()),
+            looks: Vec::new(),
             counted: Vec::with_capacity(changes.len() * 2),
         };
         for change in changes {
             match change {
                 Change::Insert(new) => {
-                    let NewOperation { operation, payload, entry, counts, day: _, amendment: _ } = new.as_ref();
+                    let NewOperation { operation, payload, look, entry, counts, day: _, amendment: _ } = new.as_ref();
                     columns.fresh.push(operation.into());
                     columns.kept.push((change.id(), "payload", payload));
+                    columns.looks.extend(look.map(|look| (change.id(), look)));
                     columns.belongings(change.id(), entry, counts);
                 }
                 Change::Replace(replacement) => {
@@ -307,7 +317,7 @@ impl<'a> Columns<'a> {
                 $rows.iter().map(|$row| $value).collect::<Vec<_>>()
             };
         }
-        let Self { fresh, moved, told, kept, counted } = self;
+        let Self { fresh, moved, told, kept, looks, counted } = self;
         sqlx::query_scalar(&STATEMENT)
             .bind(column!(fresh, |row| row.id))
             .bind(column!(fresh, |row| row.key_hash.as_slice()))
@@ -366,6 +376,8 @@ impl<'a> Columns<'a> {
             .bind(column!(kept, |(id, ..)| *id))
             .bind(column!(kept, |(_, kind, _)| *kind))
             .bind(column!(kept, |(.., content)| *content))
+            .bind(column!(looks, |(id, _)| *id))
+            .bind(column!(looks, |(_, look)| look.as_bytes().as_slice()))
             .bind(column!(counted, |(id, _)| *id))
             .bind(column!(counted, |(_, row)| row.workflow.as_str()))
             .bind(column!(counted, |(_, row)| row.company.as_str()))

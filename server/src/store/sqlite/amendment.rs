@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use guard::amendment::{Amendment, AmendmentStateName};
 use guard::clock::Timestamp;
 use guard::id::{AmendmentId, OperationId};
+use guard::look_alike::Look;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
 use guard::store::{AmendmentChange, Amendments};
@@ -12,6 +13,7 @@ use guard::token::Reach;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::look_alike::{forget_look, keep_look};
 use super::readers::{all, one};
 use super::work::{execute, key};
 use super::{SqliteStore, fault};
@@ -21,7 +23,7 @@ use crate::store::row::{AmendmentRow, Place};
 pub(super) enum Amending {
     Keep,
     /// A new row with its payload; where the operation has been there before, its payload becomes this one.
-    Propose(Box<AmendmentRow>, String),
+    Propose(Box<AmendmentRow>, String, Option<Look>),
     Put(Box<AmendmentRow>),
 }
 
@@ -29,7 +31,9 @@ impl From<AmendmentChange> for Amending {
     fn from(change: AmendmentChange) -> Self {
         match change {
             AmendmentChange::Keep => Self::Keep,
-            AmendmentChange::Propose { amendment, payload } => Self::Propose(Box::new((&*amendment).into()), payload),
+            AmendmentChange::Propose { amendment, payload, look } => {
+                Self::Propose(Box::new((&*amendment).into()), payload, look)
+            }
             AmendmentChange::Put(amendment) => Self::Put(Box::new((&*amendment).into())),
         }
     }
@@ -40,8 +44,10 @@ impl Amending {
     pub(super) fn write(&self, transaction: &Connection) -> Result<(), StoreFault> {
         match self {
             Self::Keep => Ok(()),
-            Self::Propose(row, payload) => {
+            Self::Propose(row, payload, look) => {
                 super::work::keep_body(transaction, &row.operation, "payload", payload)?;
+                forget_look(transaction, &row.operation)?;
+                keep_look(transaction, &row.operation, *look)?;
                 insert(transaction, row, payload)
             }
             Self::Put(row) => {

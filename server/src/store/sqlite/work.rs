@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use guard::conflict::place_key;
 use guard::id::{ConflictId, OperationId};
+use guard::look_alike::Look;
 use guard::operation::Operation;
 use guard::period::Day;
 use guard::refusal::StoreFault;
@@ -15,6 +16,7 @@ use uuid::Uuid;
 
 use super::amendment::{self, Amending};
 use super::fault;
+use super::look_alike::keep_look;
 use super::period::keep_day;
 use super::readers::{all, one};
 use super::reconciliation::put_reconciled;
@@ -137,6 +139,7 @@ pub(super) struct Insert {
     row: OperationRow,
     payload: String,
     day: Option<Day>,
+    look: Option<Look>,
     entry: EntryRow,
     counts: Vec<Count>,
     amendment: Option<AmendmentRow>,
@@ -144,11 +147,12 @@ pub(super) struct Insert {
 
 impl From<NewOperation> for Insert {
     fn from(new: NewOperation) -> Self {
-        let NewOperation { operation, payload, day, entry, counts, amendment } = new;
+        let NewOperation { operation, payload, day, look, entry, counts, amendment } = new;
         Self {
             row: OperationRow::from(&operation),
             payload,
             day,
+            look,
             entry: EntryRow::of(operation.id.into(), &entry),
             counts,
             amendment: amendment.as_ref().map(AmendmentRow::from),
@@ -213,6 +217,7 @@ impl Work for Insert {
         }
         keep_body(transaction, &row.id, "payload", &self.payload)?;
         keep_day(transaction, &row.id, &row.company, self.day)?;
+        keep_look(transaction, &row.id, self.look)?;
         append(transaction, &self.entry)?;
         if let Some(row) = &self.amendment {
             amendment::insert(transaction, row, &self.payload)?;
