@@ -16,6 +16,10 @@ use super::writer::perform;
 use super::{SqliteStore, fault};
 use crate::store::row::{RunItemRow, RunRow, ViewRow};
 
+/// The runs that somebody (`?2`) may claim at a moment (`?1`).
+const TO_WORK: &str = "FROM run INDEXED BY run_to_work WHERE standing = 'running' \
+     AND (claimed_until IS NULL OR claimed_until <= ?1 OR claimed_by = ?2)";
+
 fn bytes(id: u128) -> [u8; 16] {
     id.to_be_bytes()
 }
@@ -144,14 +148,25 @@ impl Lists for SqliteStore {
     }
 
     async fn claim_run(&self, now: Timestamp, claim: &Claim) -> Result<Option<RunId>, StoreFault> {
+        // Asked every second: where nothing is to be worked, nothing is written.
+        let is_due: bool = self.read_here(|connection| {
+            let sql = format!("SELECT EXISTS (SELECT 1 {TO_WORK})");
+            let place = params![now.timestamp_millis(), claim.by];
+            let found = connection.prepare_cached(&sql).and_then(|mut asked| asked.query_row(place, |row| row.get(0)));
+            found.map_err(|error| fault::of(&error, "run", &"?"))
+        })?;
+        if !is_due {
+            return Ok(None);
+        }
         let claim = claim.clone();
         let task = Task(move |transaction: &Connection| {
-            let sql = "UPDATE run SET claimed_by = ?2, claimed_until = ?3 WHERE id = (SELECT id FROM run \
-                 INDEXED BY run_to_work WHERE standing = 'running' \
-                 AND (claimed_until IS NULL OR claimed_until <= ?1 OR claimed_by = ?2) ORDER BY claimed_until, id LIMIT 1) RETURNING id";
+            let sql = format!(
+                "UPDATE run SET claimed_by = ?2, claimed_until = ?3 \
+                 WHERE id = (SELECT id {TO_WORK} ORDER BY claimed_until, id LIMIT 1) RETURNING id"
+            );
             let place = params![now.timestamp_millis(), claim.by, claim.until.timestamp_millis()];
             let claimed: Result<Option<[u8; 16]>, _> = transaction
-                .prepare_cached(sql)
+                .prepare_cached(&sql)
                 .and_then(|mut statement| statement.query_row(place, |row| row.get(0)).optional());
             let claimed = claimed.map_err(|error| fault::of(&error, "run", &"?"))?;
             Ok(claimed.map(|id| RunId::from_u128(u128::from_be_bytes(id))))

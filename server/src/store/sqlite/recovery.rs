@@ -114,6 +114,16 @@ pub(super) const CLAIM: &str = "UPDATE recovery SET claimed_by = ?3, claimed_unt
      WHERE destination = ?1 AND exhausted_at IS NULL AND due_at <= ?2 AND (claimed_until IS NULL OR claimed_until <= ?2) \
      ORDER BY due_at, operation LIMIT ?5) RETURNING operation";
 
+/// Whether there may be something to claim at a destination.
+pub(super) fn is_any_due(connection: &Connection, destination: &str, now: Timestamp) -> Result<bool, StoreFault> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM recovery INDEXED BY recovery_due WHERE destination = ?1 \
+         AND exhausted_at IS NULL AND due_at <= ?2 AND (claimed_until IS NULL OR claimed_until <= ?2))";
+    let found = connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.query_row(params![destination, now.timestamp_millis()], |row| row.get(0)));
+    found.map_err(|error| fault::of(&error, "recovery", &destination))
+}
+
 /// Claims what is due at a destination.
 pub(super) fn claim(
     transaction: &Connection,
