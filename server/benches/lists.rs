@@ -3,7 +3,8 @@
 //! Both stores are seeded alike; each figure is the median of [`TURNS`] reads. What counts is the ratio of large to small: a list must
 //! not become slower as the table grows. A list that fits little looks through up to `WALKED_ROWS_MAX` rows: in a small store it reaches its
 //! end before. Settings: `ONCEOVER_BENCH_SMALL` and `ONCEOVER_BENCH_LARGE` (operations),
-//! `ONCEOVER_TEST_POSTGRES` (a server whose role may create databases; left out: SQLite alone).
+//! `ONCEOVER_TEST_POSTGRES` (a server whose role may create databases; left out: SQLite alone), `ONCEOVER_BENCH_KEPT` (a folder: the
+//! stores are kept in it and beside it on the server, and measured again without being seeded again).
 
 #![allow(
     missing_docs,
@@ -54,16 +55,27 @@ fn main() -> Outcome<()> {
 async fn compare() -> Outcome<()> {
     let number = |name: &str, default: u64| std::env::var(name).ok().map_or(Ok(default), |text| text.parse());
     let sizes = [number("ONCEOVER_BENCH_SMALL", SMALL)?, number("ONCEOVER_BENCH_LARGE", LARGE)?];
-    let folder = tempfile::tempdir()?;
-    let mut urls = vec![("SQLite", sizes.map(|size| format!("sqlite://{}/{size}.db", folder.path().display())))];
+    let kept = std::env::var("ONCEOVER_BENCH_KEPT").ok();
+    let temporary = tempfile::tempdir()?;
+    let folder = kept.as_ref().map_or_else(|| temporary.path().to_owned(), std::path::PathBuf::from);
+    let mut urls = vec![("SQLite", sizes.map(|size| format!("sqlite://{}/{size}.db", folder.display())))];
     if let Ok(server) = std::env::var("ONCEOVER_TEST_POSTGRES") {
         let (address, parameters) = server.split_once('?').unwrap_or((&server, ""));
         let (address, _) = address.rsplit_once('/').ok_or("ONCEOVER_TEST_POSTGRES names no database")?;
         let pool = sqlx::PgPool::connect(&server).await?;
         let mut made = Vec::new();
         for size in sizes {
-            let name = format!("lists_{size}_{}", hex::encode(&OsEntropy.bytes()[..4]));
-            pool.execute(format!("CREATE DATABASE {name}").as_str()).await?;
+            let name = match &kept {
+                Some(_) => format!("lists_{size}"),
+                None => format!("lists_{size}_{}", hex::encode(&OsEntropy.bytes()[..4])),
+            };
+            let is_there: bool = sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)")
+                .bind(&name)
+                .fetch_one(&pool)
+                .await?;
+            if !is_there {
+                pool.execute(format!("CREATE DATABASE {name}").as_str()).await?;
+            }
             made.push(format!("{address}/{name}?{parameters}"));
         }
         urls.push(("PostgreSQL", <[String; 2]>::try_from(made).map_err(|_| "two databases")?));
@@ -89,6 +101,10 @@ async fn opened(url: &str, operations: u64) -> Outcome<Opened> {
     let database = Database::open(url, Arc::clone(&entropy)).await?;
     let (store, registry) = (Arc::clone(&database.store), Arc::clone(&database.registry));
     let guard = Guard::open(store, registry, Arc::clone(&database.clock), Arc::clone(&entropy)).await?;
+    let newest = PageRequest { cursor: None, limit: 1 };
+    if !guard.operations(&Reach::EVERYTHING, &Filter::default(), Order::Newest, &newest).await?.rows.is_empty() {
+        return Ok(Opened { database, guard });
+    }
     let (unknown, conflicts) = (operations / UNKNOWN_EVERY, operations / CONFLICT_EVERY);
     let plan = Plan { operations, unknown, conflicts, seed: 1, adds: false };
     let start = Instant::now();
