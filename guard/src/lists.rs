@@ -74,6 +74,8 @@ pub enum RunAction {
     Claim,
     /// Has one looked for, then ten, then all, each time behind the answers to those before.
     Verify,
+    /// Keeps each one waiting until a moment that is named when it begins.
+    KeepWaiting,
 }
 
 impl RunAction {
@@ -83,12 +85,13 @@ impl RunAction {
             Self::LookUp => "look_up",
             Self::Claim => "claim",
             Self::Verify => "verify",
+            Self::KeepWaiting => "keep_waiting",
         }
     }
 
     /// The action with this name.
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::LookUp, Self::Claim, Self::Verify].into_iter().find(|action| action.as_str() == name)
+        [Self::LookUp, Self::Claim, Self::Verify, Self::KeepWaiting].into_iter().find(|action| action.as_str() == name)
     }
 }
 
@@ -143,6 +146,9 @@ pub struct Run {
     pub money: Vec<Money>,
     /// Why, for all of them; empty until it is confirmed.
     pub reason: String,
+    /// Until when each operation is kept waiting; none for other actions, and until it is confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
     /// When the filter was asked.
     pub proposed_at: Timestamp,
     /// When its person said so.

@@ -85,7 +85,7 @@ async fn work(guard: &Guard, run: &Run) -> Result<bool, Refusal> {
         return Ok(true);
     }
     let bound = match run.action {
-        RunAction::LookUp | RunAction::Claim => u32::MAX,
+        RunAction::LookUp | RunAction::Claim | RunAction::KeepWaiting => u32::MAX,
         RunAction::Verify => match stage(guard, run, &progress).await? {
             Stage::Until(number) => number,
             Stage::Waits => return Ok(false),

@@ -6,7 +6,7 @@ use leptos::{form::ActionForm, prelude::*};
 use super::{banner::Refused, plain::Plain};
 use crate::functions::propose_run::ProposeRun;
 
-/// Two buttons: each one at once, or one first, then ten, then all. Both lead to a preview.
+/// A button for each action. All lead to a preview.
 #[component]
 pub(crate) fn ActOnAll(
     page: ListPage,
@@ -51,6 +51,7 @@ pub(crate) fn ActOnAll(
                 {button(RunAction::LookUp, "Look up all…")}
                 {button(RunAction::Claim, "Claim all…")}
                 {button(RunAction::Verify, "Verify together…")}
+                {(page == ListPage::Unknown).then(|| button(RunAction::KeepWaiting, "Keep all waiting…"))}
                 {why_not.map(|why| view! { <span class="why-not"><Plain text=why /></span> })}
             </div>
             {refused}

@@ -18,7 +18,13 @@ const fn common(page: ListPage) -> &'static [(&'static str, &'static str)] {
             ("Failed", "state=failed"),
             ("Waiting for approval", "state=awaiting_approval"),
         ],
-        ListPage::Unknown => &[("Everything", "")],
+        ListPage::Unknown => &[
+            ("Nobody on it", "claim=nobody"),
+            ("Mine", "show=all&claim=mine"),
+            ("Longest uncertain", "sort=longest"),
+            ("Worker not heard of", "cause=lease_ended"),
+            ("Disputed", "show=all&state=disputed"),
+        ],
     }
 }
 

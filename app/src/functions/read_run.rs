@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use crate::{encoding::Json, failure::Failure};
 
-/// Under this name why a run was not proposed or begun is told on the page after it.
+/// Under this name why a run was not proposed is told on the page after it.
 #[cfg(feature = "ssr")]
 pub(crate) const NOTICE: &str = "run";
 
@@ -44,8 +44,19 @@ pub(crate) struct RunView {
     pub counts: RunCounts,
     /// Its first operations, or all of them once it has begun.
     pub items: Vec<(RunItem, OperationView)>,
+    /// What was written, and why it was not begun.
+    pub refused: Option<RunDraft>,
+}
+
+/// What was written to begin a run.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct RunDraft {
+    /// The reason.
+    pub reason: String,
+    /// Until when, as a browser's field writes it.
+    pub until: String,
     /// Why it was not begun.
-    pub refused: Option<Failure>,
+    pub failure: Failure,
 }
 
 /// Reads a run of the one who asks.
@@ -70,7 +81,7 @@ pub(crate) async fn read_run(run: RunId) -> Result<RunView, Failure> {
         }
     }
     let items = items.into_iter().map(|(item, operation)| (item, guard.view(&operation))).collect();
-    let refused: Option<Option<Failure>> = crate::reply::take_notice(&visit, NOTICE).await;
+    let refused: Option<Option<RunDraft>> = crate::reply::take_notice(&visit, super::confirm_run::NOTICE).await;
     Ok(RunView { as_of: guard.now(), run, counts, items, refused: refused.flatten() })
 }
 

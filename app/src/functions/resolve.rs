@@ -104,7 +104,7 @@ async fn look(
 
 /// A moment as a browser's field writes it, in UTC.
 #[cfg(feature = "ssr")]
-fn moment(text: &str) -> Result<guard::clock::Timestamp, Failure> {
+pub(super) fn moment(text: &str) -> Result<guard::clock::Timestamp, Failure> {
     let written = text.trim().trim_end_matches('Z');
     let read = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"]
         .into_iter()

@@ -1,6 +1,7 @@
 //! `/runs/{id}`: what a run would act on, how far it is, and what became of each operation.
 
 use guard::{
+    clock::Timestamp,
     id::RunId,
     lists::{Run, RunAction, RunOutcome, RunStanding},
 };
@@ -13,6 +14,7 @@ use crate::{
         awaited::Body,
         badge::Badge,
         banner::Refused,
+        decision::{ReasonField, UntilField},
         facts::Fact,
         fault::Fault,
         fresh::look_again,
@@ -69,6 +71,7 @@ const fn title(action: RunAction) -> &'static str {
         RunAction::LookUp => "Look up many",
         RunAction::Claim => "Claim many",
         RunAction::Verify => "Verify together",
+        RunAction::KeepWaiting => "Keep many waiting",
     }
 }
 
@@ -92,16 +95,20 @@ fn Shown(run: RunView, act: ServerAction<ConfirmRun>) -> impl IntoView {
         RunAction::Verify => {
             "One is looked for first, then ten, then all, each time behind the answers to those before; without answers it stops."
         }
+        RunAction::KeepWaiting => "Each one stays uncertain and needs nobody until then. Then it comes back.",
     };
     let inline = move || match act.value().get() {
         Some(Err(failure)) => Some(view! { <Refused what="It was not begun" failure /> }),
         Some(Ok(_)) | None => None,
     };
-    let form = (run.standing == RunStanding::Proposed).then(|| view! { <Confirm run=run.clone() act /> });
+    let (written, refused) = refused.map(|draft| ((draft.reason, draft.until), draft.failure)).unzip();
+    let form = (run.standing == RunStanding::Proposed)
+        .then(|| view! { <Confirm run=run.clone() now=as_of written=written.unwrap_or_default() act /> });
     let is_sample = run.standing == RunStanding::Proposed && items.len() < run.items as usize;
     let caption = if is_sample { "The first of them" } else { "Each operation and what became of it" };
     let mut split = match run.action {
         RunAction::Claim => vec![("You are on it", counts.applied)],
+        RunAction::KeepWaiting => vec![("Kept waiting", counts.applied)],
         RunAction::LookUp | RunAction::Verify => vec![
             ("Found and confirmed", counts.found),
             ("Absent, proven or so far", counts.absent),
@@ -170,6 +177,7 @@ fn Shown(run: RunView, act: ServerAction<ConfirmRun>) -> impl IntoView {
                     <p class="run-how">
                         "Reason: "
                         <Plain text=run.reason.clone() />
+                        {run.until.map(|until| view! { ". Until " <Moment at=until /> })}
                         {run.begun_at.map(|at| view! { ". Begun " <Moment at /> })}
                         {run.ended_at.map(|at| view! { ", ended " <Moment at /> })}
                     </p>
@@ -198,15 +206,29 @@ fn Shown(run: RunView, act: ServerAction<ConfirmRun>) -> impl IntoView {
 }
 
 #[component]
-fn Confirm(run: Run, act: ServerAction<ConfirmRun>) -> impl IntoView {
+fn Confirm(
+    run: Run,
+    now: Timestamp,
+    /// The reason and the moment, as they were written before.
+    written: (String, String),
+    act: ServerAction<ConfirmRun>,
+) -> impl IntoView {
+    let (reason, until) = written;
+    let until = (run.action == RunAction::KeepWaiting).then(|| {
+        view! {
+            <label for="run-until">"Until " <span class="optional">"UTC"</span></label>
+            <UntilField id="run-until" name="until" until now is_barred=false />
+        }
+    });
     let word = format!("Begin with {}", wording::counted(run.items.into(), "operation", "operations"));
     view! {
         <section class="panel run-confirm" aria-labelledby="confirm-title">
             <h2 id="confirm-title">"Begin?"</h2>
             <ActionForm action=act>
                 <input type="hidden" name="run" value=run.id.to_string() />
+                {until}
                 <label for="run-reason">"Reason, for all of them"</label>
-                <textarea id="run-reason" name="reason" required maxlength="2000" rows="2"></textarea>
+                <ReasonField id="run-reason" name="reason" reason is_barred=false />
                 <p class="actions">
                     <button type="submit">{word}</button>
                 </p>

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::report::check_text;
+use super::review::check_until;
 use super::{Guard, Transition, integer, text};
 use crate::actor::Actor;
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, rfc3339};
 use crate::id::{OperationId, RunId, ViewId};
 use crate::incident::{INCIDENT_ROWS_SEEN_MAX, Incident, incidents};
 use crate::lists::{
@@ -155,7 +156,7 @@ impl Guard {
         }
         let takes = |operation: &Operation| match action {
             RunAction::LookUp | RunAction::Verify => operation.state.name() == StateName::Unknown,
-            RunAction::Claim => true,
+            RunAction::Claim | RunAction::KeepWaiting => true,
         };
         let mut operations = Vec::new();
         let mut spot = None;
@@ -229,6 +230,7 @@ impl Guard {
             items: u32::try_from(operations.len()).unwrap_or(u32::MAX),
             money: sums(operations.iter().filter_map(|operation| operation.money.as_ref())),
             reason: String::new(),
+            until: None,
             proposed_at: at,
             begun_at: None,
             ended_at: None,
@@ -292,11 +294,18 @@ impl Guard {
         Ok(found)
     }
 
-    /// The person says that it shall run, and why. Said twice, it runs once.
+    /// The person says that it shall run, and why; for [`RunAction::KeepWaiting`] also until when. Said twice, it runs once.
     ///
     /// # Errors
-    /// [`Refusal::Forbidden`] by role, no reason, a run that has begun already, the store's fault.
-    pub async fn confirm_run(&self, person: &Person, id: RunId, reason: &str) -> Result<Run, Refusal> {
+    /// [`Refusal::Forbidden`] by role, no reason, a moment that is missing or out of bounds, a run that has begun already, the store's
+    /// fault.
+    pub async fn confirm_run(
+        &self,
+        person: &Person,
+        id: RunId,
+        reason: &str,
+        until: Option<Timestamp>,
+    ) -> Result<Run, Refusal> {
         may_run(person)?;
         let reason = reason.trim();
         check_text("reason", reason)?;
@@ -304,11 +313,21 @@ impl Guard {
         if run.standing != RunStanding::Proposed {
             return Err(Refusal::field("run", "has begun already; its page shows how far it is"));
         }
+        let at = self.now();
+        let until = match run.action {
+            RunAction::LookUp | RunAction::Claim | RunAction::Verify => None,
+            RunAction::KeepWaiting => {
+                let until = until.ok_or_else(|| Refusal::field("until", "is missing; say until when they wait"))?;
+                check_until(until, at)?;
+                Some(until)
+            }
+        };
         let begun = Run {
             version: run.version + 1,
             standing: RunStanding::Running,
             reason: reason.to_owned(),
-            begun_at: Some(self.now()),
+            until,
+            begun_at: Some(at),
             ..run
         };
         // Before it runs, so that nothing is done of which the trail does not tell.
@@ -318,6 +337,7 @@ impl Guard {
             ("list", Some(text(begun.page.as_str()))),
             ("query", Some(text(&begun.query))),
             ("items", Some(integer(begun.items))),
+            ("until", until.map(|until| text(&rfc3339(until)))),
             ("reason", Some(text(reason))),
         ]);
         self.note(person, EntryKind::RunBegun, facts).await?;
@@ -368,7 +388,9 @@ impl Guard {
 
     async fn act_on(&self, person: &Person, run: &Run, item: &RunItem) -> Result<(RunOutcome, String), Refusal> {
         let id = item.operation;
-        let state = self.operation(&person.reach, id).await?.state.name();
+        let held = self.operation(&person.reach, id).await?;
+        let state = held.state.name();
+        let is_uncertain = held.state.is_uncertain();
         let done = match run.action {
             RunAction::LookUp | RunAction::Verify => {
                 if state != StateName::Unknown {
@@ -379,12 +401,25 @@ impl Guard {
                 "it is looked for now"
             }
             RunAction::Claim => {
-                if !matches!(state, StateName::Unknown | StateName::Disputed) {
+                if !is_uncertain {
                     let told = format!("it is {} by now: nobody has to be on it", state.as_str());
                     return Ok((RunOutcome::Skipped, told));
                 }
                 self.claim(person, id).await?;
                 "you are on it"
+            }
+            RunAction::KeepWaiting => {
+                if !is_uncertain {
+                    let told = format!("it is {} by now: nothing to wait for", state.as_str());
+                    return Ok((RunOutcome::Skipped, told));
+                }
+                let until = run.until.ok_or_else(|| Refusal::field("until", "is missing; begin the run anew"))?;
+                let review = self.reviews(std::slice::from_ref(&held)).await?.pop().flatten();
+                if review.and_then(|review| review.deferral).is_some_and(|deferral| deferral.until == until) {
+                    return Ok((RunOutcome::Skipped, "it is kept waiting until then already".to_owned()));
+                }
+                self.keep_waiting(person, id, held.version, until, &run.reason).await?;
+                "it is kept waiting"
             }
         };
         for _ in 0..ITEM_TRIES_MAX {

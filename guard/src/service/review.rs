@@ -329,16 +329,7 @@ impl Guard {
             let (operation, review) = self.reviewed(person, id, "kept waiting").await?;
             check_text("reason", reason)?;
             let at = self.now();
-            let first = at + TimeDelta::minutes(KEEP_WAITING_MINUTES_MIN);
-            let last = at + TimeDelta::days(KEEP_WAITING_DAYS_MAX);
-            if until < first || until > last {
-                let message = format!(
-                    "is out of bounds; from {} to {} ({KEEP_WAITING_DAYS_MAX} days) are possible",
-                    rfc3339(first),
-                    rfc3339(last)
-                );
-                return Err(Refusal::field("until", message));
-            }
+            check_until(until, at)?;
             self.refuse_stale(&operation, seen_version).await?;
             let deferral = Deferral { by: person.email.clone(), at, until, reason: reason.to_owned() };
             let facts = detail([
@@ -761,6 +752,21 @@ impl Guard {
 struct Settling<'a> {
     ruling: &'a Ruling,
     proposal: Option<&'a Proposal>,
+}
+
+/// Checks that a moment is one until which something can be kept waiting.
+pub(super) fn check_until(until: Timestamp, at: Timestamp) -> Result<(), Refusal> {
+    let first = at + TimeDelta::minutes(KEEP_WAITING_MINUTES_MIN);
+    let last = at + TimeDelta::days(KEEP_WAITING_DAYS_MAX);
+    if (first..=last).contains(&until) {
+        return Ok(());
+    }
+    let message = format!(
+        "is out of bounds; from {} to {} ({KEEP_WAITING_DAYS_MAX} days) are possible",
+        rfc3339(first),
+        rfc3339(last)
+    );
+    Err(Refusal::field("until", message))
 }
 
 fn may_decide(person: &Person) -> Result<(), Refusal> {

@@ -283,7 +283,7 @@ async fn a_verification_asks_one_first_and_stops_without_an_answer() {
         let page = guard::lists::ListPage::Unknown;
         let run = desk.guard.propose_run(&ada, guard::lists::RunAction::Verify, page, "", &filter).await.unwrap();
         assert_eq!(run.items, 13);
-        desk.guard.confirm_run(&ada, run.id, "is it back?").await.unwrap();
+        desk.guard.confirm_run(&ada, run.id, "is it back?", None).await.unwrap();
         let results = async || {
             let items = desk.guard.run_items(&ada, run.id, 0, 50).await.unwrap();
             items.iter().filter(|(item, _)| item.result.is_some()).count()
@@ -303,6 +303,66 @@ async fn a_verification_asks_one_first_and_stops_without_an_answer() {
             (outcome.as_str(), &*why),
             ("skipped", "the lookups before it were not answered, so it was left alone")
         );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn everything_that_the_queue_says_is_kept_waiting_for_one_reason() {
+    on_each_database(async |scratch: &Scratch| {
+        let desk = scratch.desk().await;
+        let (token, lost) = unknown(&desk, 4).await;
+        let ada = desk.with_person(ADA, Role::Operator).await;
+        let mut browser = desk.signed_in(ADA).await;
+        let until = desk.guard.now() + TimeDelta::hours(3);
+        let version = desk.guard.operation(&Reach::EVERYTHING, lost[3].0).await.unwrap().version;
+        desk.guard.keep_waiting(&ada, lost[3].0, version, until, "asked the bank").await.unwrap();
+
+        let form = [("page", "unknown"), ("action", "keep_waiting"), ("query", "show=all&company=ACME")];
+        let answer = browser.send(browser.post("/fn/propose_run").header("accept", "text/html").form(&form)).await;
+        let page = answer.location.clone().unwrap();
+        assert!(page.starts_with("/runs/"), "{answer:?}");
+        assert!(browser.open(&page).await.body.contains("4 operations, as the filter said a moment ago"));
+        let run = page.trim_start_matches("/runs/").to_owned();
+        let far = (desk.guard.now() + TimeDelta::days(31)).format("%Y-%m-%dT%H:%M").to_string();
+        for wrong in ["", "soon", &far] {
+            let form = [("run", &*run), ("reason", "the ledger is down until the evening"), ("until", wrong)];
+            browser.send(browser.post("/fn/confirm_run").header("accept", "text/html").form(&form)).await;
+            let refused = browser.open(&page).await.body;
+            assert!(refused.contains("It was not begun"), "{wrong}");
+            assert!(refused.contains("the ledger is down until the evening</textarea>"), "what was written stays");
+        }
+
+        // What was settled meanwhile is skipped.
+        let (first, lease_token) = lost[0].clone();
+        let outcome = Outcome::Confirmed { destination_reference: "907".to_owned() };
+        let report = Report { lease_token, outcome, response: None, request_id: None };
+        desk.guard.report(&token, first, &report).await.unwrap();
+        let written = until.format("%Y-%m-%dT%H:%M:%S").to_string();
+        let form = [("run", &*run), ("reason", "the ledger is down until the evening"), ("until", &*written)];
+        let answer = browser.send(browser.post("/fn/confirm_run").header("accept", "text/html").form(&form)).await;
+        assert_eq!(answer.leads(), (302, &*page));
+        runs::step(&desk.guard, "here").await.unwrap();
+
+        let ended = browser.open(&page).await.body;
+        for shown in ["It has ended: 4 operations have their result.", "it is confirmed by now: nothing to wait for"] {
+            assert!(ended.contains(shown), "{shown}: {ended}");
+        }
+        let entries = told(&desk, &[EntryKind::RunBegun]).await;
+        assert_eq!(fact(&entries[0], "action"), "\"keep_waiting\"");
+        assert!(fact(&entries[0], "until").starts_with(&format!("\"{written}")), "{:?}", entries[0]);
+        for (id, _) in &lost[1..] {
+            let operation = desk.guard.operation(&Reach::EVERYTHING, *id).await.unwrap();
+            let review = desk.guard.reviews(&[operation]).await.unwrap().pop().flatten().unwrap();
+            let deferral = review.deferral.unwrap();
+            assert_eq!(deferral.until.format("%Y-%m-%dT%H:%M:%S").to_string(), written);
+            assert_eq!(deferral.reason, "the ledger is down until the evening");
+        }
+        assert!(browser.open("/unknown").await.body.contains("Nothing here."), "they need nobody now");
+        desk.clock.advance(TimeDelta::hours(4));
+        assert!(!browser.open("/unknown").await.body.contains("Nothing here."), "and come back");
+        let catalogue = desk.database.registry.catalogue().await.unwrap();
+        verify(desk.database.ledger.as_ref(), &catalogue).await.unwrap();
     })
     .await;
 }

@@ -60,6 +60,7 @@ async fn a_run_is_worked_by_one_at_a_time_and_taken_up_again(fresh: Fresh) {
         items: 3,
         money: vec![Money { amount: "118.00".parse().unwrap(), currency: "EUR".to_owned() }],
         reason: String::new(),
+        until: None,
         proposed_at: moment(0),
         begun_at: None,
         ended_at: None,
