@@ -37,6 +37,8 @@ pub fn App() -> impl IntoView {
                     <Route path=(StaticSegment("conflicts"), ParamSegment("id")) view=pages::conflict() ssr=SsrMode::Async />
                     <Route path=StaticSegment("unknown") view=pages::unknown() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("runs"), ParamSegment("id")) view=pages::run() ssr=SsrMode::Async />
+                    <Route path=StaticSegment("reconciliation") view=pages::reconciliations() ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("reconciliation"), ParamSegment("id")) view=pages::reconciliation() ssr=SsrMode::Async />
                     <Route path=StaticSegment("activity") view=pages::activity() ssr=SsrMode::Async />
                     <Route path=StaticSegment("settings") view=pages::settings() ssr=SsrMode::Async />
                     <Route path=StaticSegment("periods") view=pages::periods() ssr=SsrMode::Async />

@@ -21,6 +21,7 @@ pub(crate) mod fault;
 pub(crate) mod frame;
 pub(crate) mod fresh;
 pub(crate) mod guide;
+pub(crate) mod hand_in;
 pub(crate) mod heading;
 pub(crate) mod icon;
 pub(crate) mod incidents;

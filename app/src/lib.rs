@@ -23,6 +23,8 @@ mod notice;
 pub mod pack;
 mod pages;
 #[cfg(feature = "ssr")]
+pub mod reconciliation;
+#[cfg(feature = "ssr")]
 mod reply;
 #[cfg(feature = "ssr")]
 mod shell;

@@ -17,6 +17,8 @@ pub(crate) mod overview;
 pub(crate) mod period;
 pub(crate) mod periods;
 pub(crate) mod proposal;
+pub(crate) mod reconciliation;
+pub(crate) mod reconciliations;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod settings;
@@ -90,5 +92,6 @@ parts! {
     amendments { amendments::AmendmentsPage, amendment::AmendmentPage, proposal::ProposalPage }
     conflicts { conflicts::ConflictsPage, conflict::ConflictPage }
     settings { settings::SettingsPage }
+    reconciliation { reconciliations::ReconciliationsPage, reconciliation::ReconciliationPage }
     finance { period::PeriodPage, periods::PeriodsPage, rules::RulesPage }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod amendment;
 pub(crate) mod look_alike;
 mod period;
+pub(crate) mod reconciliation;
 pub(crate) mod review;
 mod rules;
 

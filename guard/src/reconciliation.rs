@@ -7,6 +7,7 @@
 pub mod matching;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use chrono::NaiveDate;
 use rust_decimal::Decimal;
@@ -552,6 +553,22 @@ pub enum Note {
     Superseded,
 }
 
+impl fmt::Display for Note {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Repeats => formatter.write_str("repeats a record that is listed before; it counts once"),
+            Self::ListedDifferently => formatter.write_str("listed more than once with different values"),
+            Self::Together { operations, records } => {
+                write!(formatter, "{operations} operations and {records} records together")
+            }
+            Self::OnlyVoid => formatter.write_str("only void records"),
+            Self::UnknownCurrency { currency } => write!(formatter, "ISO 4217 has no currency {currency}"),
+            Self::NotAllCompared => formatter.write_str("not every key field could be compared"),
+            Self::Superseded => formatter.write_str("a newer revision took its place"),
+        }
+    }
+}
+
 /// An operation that an unguarded record may belong to.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Candidate {
@@ -707,6 +724,23 @@ pub struct Run {
     pub finished_at: Option<Timestamp>,
     /// What it came to.
     pub summary: Summary,
+}
+
+/// Which runs are asked for; what is left out limits nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RunFilter {
+    /// Of this workflow.
+    pub workflow: Option<String>,
+    /// Of this company.
+    pub company: Option<String>,
+}
+
+impl RunFilter {
+    /// Whether a run is asked for.
+    pub fn takes(&self, run: &Run) -> bool {
+        let is = |asked: &Option<String>, held: &str| asked.as_ref().is_none_or(|asked| asked == held);
+        is(&self.workflow, &run.scope.workflow) && is(&self.company, &run.scope.company)
+    }
 }
 
 /// What the last reconciliation said of an operation.

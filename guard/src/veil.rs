@@ -91,6 +91,11 @@ impl Veil {
         self.shown(at, value, MASK)
     }
 
+    /// Whether a place is masked, or something below it.
+    pub fn covers(&self, at: &Pointer) -> bool {
+        self.pointers().any(|masked| masked.covers(at) || at.covers(&masked))
+    }
+
     fn pointers(&self) -> impl Iterator<Item = Pointer> {
         self.places.iter().filter_map(|place| place.parse().ok())
     }

@@ -2,6 +2,7 @@
 
 mod evidence;
 pub mod pack;
+mod reconciliation;
 
 use app::{App, shell};
 use axum::{
@@ -39,6 +40,7 @@ pub fn routes() -> Router {
         .layer(Extension(Exports::default()))
         // What no server function takes or gives: files.
         .merge(evidence::routes())
+        .merge(reconciliation::routes())
         // Where there is no page, the desk says so.
         .fallback(render_app_async_with_context(prepare, document))
         .with_state(options)

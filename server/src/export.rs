@@ -3,6 +3,7 @@
 mod activity;
 mod conflicts;
 mod operations;
+mod reconciliation;
 mod text;
 
 use std::collections::HashSet;
@@ -28,6 +29,7 @@ use tokio::sync::mpsc;
 use self::activity::Activities;
 use self::conflicts::Conflicts;
 use self::operations::{Operations, Uncertain};
+use self::reconciliation::Rows;
 use self::text::Format;
 use crate::problem::{Code, Problem};
 
@@ -99,6 +101,7 @@ fn listed(visit: &Visit, person: &Person, name: &str, query: &str) -> Result<Box
         "conflicts" => Ok(Box::new(Conflicts::of(visit, person, query)?)),
         "unknown" => Ok(Box::new(Uncertain::of_queue(visit, person, query)?)),
         "activity" => Ok(Box::new(Activities::of(visit, person, query)?)),
+        "reconciliation" => Ok(Box::new(Rows::of(visit, person, query)?)),
         _ => Err(Problem::not_found("list")),
     }
 }

@@ -110,6 +110,11 @@ impl Problem {
         self.code
     }
 
+    /// What happened this time and how to mend it, for people.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The document as JSON text.
     pub fn document(&self, public_url: &str, request_id: &str) -> String {
         let document = ProblemDocument {

@@ -12,6 +12,8 @@ mod lists;
 mod lookup;
 #[path = "session/pack.rs"]
 mod pack;
+#[path = "session/reconciliation.rs"]
+mod reconciliation;
 #[path = "session/recovery.rs"]
 mod recovery;
 #[path = "session/review.rs"]

@@ -117,6 +117,12 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
                             </A>
                         </li>
                         <li>
+                            <A href="/reconciliation" attr:data-go="r">
+                                <Icon picture=Picture::Scales />
+                                "Reconciliation"
+                            </A>
+                        </li>
+                        <li>
                             <A href="/activity" attr:data-go="y">
                                 <Icon picture=Picture::Clock />
                                 "Activity"

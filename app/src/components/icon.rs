@@ -35,6 +35,8 @@ pub(crate) enum Picture {
     Door,
     /// An unequal sign.
     Unequal,
+    /// A pair of scales.
+    Scales,
 }
 
 impl Picture {
@@ -56,6 +58,7 @@ impl Picture {
             Self::Sliders => "M2.5 5h5.6M12 5h1.5M2.5 11H4M7.9 11h5.6M10 3.2v3.6M6 9.2v3.6",
             Self::Sheets => "M5.5 5.5h8v8h-8ZM10.5 5.2V2.5h-8v8h2.7",
             Self::Door => "M9.2 2.5H3.5v11h5.7M6.6 8h6.9M10.9 5.2L13.7 8l-2.8 2.8",
+            Self::Scales => "M8 2v11.5M5.2 13.5h5.6M3 4h10M3 4L1.2 8.6h3.6ZM13 4l-1.8 4.6h3.6Z",
             Self::Unequal => "M3 6h10M3 10h10M10.6 2.8l-5.2 10.4",
         }
     }

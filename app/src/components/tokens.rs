@@ -175,7 +175,7 @@ pub(crate) fn TokenForm(
             Scope::OperationsWrite => "begin, mark sending, extend, report",
             Scope::OperationsRead => "read operations, payloads, the trail",
             Scope::AmendmentsPropose => "for amendments, in a later version",
-            Scope::ReconciliationWrite => "for reconciliation, in a later version",
+            Scope::ReconciliationWrite => "hand in what a destination holds",
             Scope::MetricsRead => "read the metrics",
         };
         let is_usual = matches!(scope, Scope::OperationsWrite | Scope::OperationsRead);

@@ -5,6 +5,7 @@
 //! twice, since each operation keeps what was last said of it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -18,18 +19,20 @@ use crate::lookup::{Finding, REFERENCES_MAX};
 use crate::operation::{Operation, of_external_reference};
 use crate::payload::Payload;
 use crate::person::Person;
+use crate::pointer::Pointer;
 use crate::queue::{Filter, Order, PAGE_ROWS_MAX, PageRequest};
 use crate::reconciliation::matching::{Decided, Link, Matching, OperationVerdict, RecordVerdict, TooMany};
 use crate::reconciliation::{
     Bucket, CANDIDATES_SHOWN_MAX, CONTRADICTIONS_ALWAYS_OPENED, Candidate, Coverage, Disagreement, Note, Origin,
-    Progress, Reconciled, Record, RecordSide, Row, Run, Scope as RunScope, SourceSide, Summary, WARNINGS_MAX,
-    amount_difference, compare, is_currency, resembles,
+    Progress, Reconciled, Record, RecordSide, Row, Run, RunFilter, Scope as RunScope, SourceSide, Summary,
+    WARNINGS_MAX, amount_difference, compare, is_currency, resembles,
 };
 use crate::refusal::Refusal;
 use crate::state::{State, StateName};
-use crate::store::{Replaced, Replacement};
+use crate::store::{Replaced, Replacement, VersionedWorkflow};
 use crate::token::{Reach, Scope, Token};
 use crate::trail::{EntryKind, detail};
+use crate::veil::{MASK, MASK_OTHER, Veil};
 use crate::workflow::Workflow;
 
 /// So many rows are written at a time.
@@ -424,17 +427,22 @@ impl Guard {
         }
     }
 
-    /// The runs within a person's reach, the newest first.
+    /// The runs within reach that a filter takes, the newest first, at most `limit`; and whether there are more behind them.
     ///
     /// # Errors
     /// The store's fault.
     pub async fn reconciliations(
         &self,
         reach: &Reach,
+        filter: &RunFilter,
         before: Option<ReconciliationId>,
         limit: u32,
-    ) -> Result<Vec<Run>, Refusal> {
-        Ok(self.inner.store.reconciliations(reach, before, limit.clamp(1, PAGE_ROWS_MAX)).await?)
+    ) -> Result<(Vec<Run>, bool), Refusal> {
+        let limit = limit.clamp(1, PAGE_ROWS_MAX);
+        let mut found = self.inner.store.reconciliations(reach, filter, before, limit.saturating_add(1)).await?;
+        let has_more = found.len() > limit as usize;
+        found.truncate(limit as usize);
+        Ok((found, has_more))
     }
 
     /// The last run of each workflow and company within reach.
@@ -471,6 +479,20 @@ impl Guard {
         Ok(self.inner.store.reconciliation_rows(id, bucket, after, limit.clamp(1, PAGE_ROWS_MAX)).await?)
     }
 
+    /// Rows as a person may see them: what a workflow marks as sensitive stands in none; the operation's page opens it.
+    pub fn cover_rows(&self, run: &Run, rows: &mut [Row]) {
+        let known = self.catalogue().workflows.get(&run.scope.workflow).cloned();
+        let Some(known) = known.filter(|known| !known.workflow.sensitive.is_empty()) else { return };
+        let veil = Veil::over(&known.workflow.sensitive);
+        for disagreement in rows.iter_mut().flat_map(|row| &mut row.disagreements) {
+            let Ok(place) = disagreement.field.parse::<Pointer>() else { continue };
+            if veil.covers(&place) {
+                disagreement.ours = disagreement.ours.take().map(|_| MASK.to_owned());
+                disagreement.theirs = disagreement.theirs.take().map(|_| MASK_OTHER.to_owned());
+            }
+        }
+    }
+
     /// Since when an operation is known to agree with the destination; none where the last reconciliation found it otherwise, or
     /// there was none.
     ///
@@ -481,16 +503,31 @@ impl Guard {
         Ok(said.filter(|said| said.bucket == Bucket::Matched).map(|said| said.at))
     }
 
-    /// Whether a person may hand records in.
+    /// A workflow that a person names.
+    ///
+    /// # Errors
+    /// There is none within reach; the refusal names those that there are.
+    pub async fn workflow_within(&self, person: &Person, name: &str) -> Result<Arc<VersionedWorkflow>, Refusal> {
+        self.workflow_in_force(name, &person.reach).await
+    }
+
+    /// Whether a person may hand records in at all.
+    ///
+    /// # Errors
+    /// [`Refusal::Forbidden`] by role.
+    pub fn person_may_hand_in(&self, person: &Person) -> Result<(), Refusal> {
+        if person.role.may_reconcile() {
+            return Ok(());
+        }
+        Err(Refusal::Forbidden { reason: "reconciling needs the role operator, finance or admin".to_owned() })
+    }
+
+    /// Whether a person may hand records of a company in.
     ///
     /// # Errors
     /// [`Refusal::Forbidden`] by role, or outside of the person's companies.
     pub fn person_may_reconcile(&self, person: &Person, company: &str) -> Result<(), Refusal> {
-        if !person.role.may_reconcile() {
-            return Err(Refusal::Forbidden {
-                reason: "reconciling needs the role operator, finance or admin".to_owned(),
-            });
-        }
+        self.person_may_hand_in(person)?;
         if !person.reach.company(company) {
             return Err(Refusal::Forbidden { reason: format!("the company {company:?} is not within your reach") });
         }

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::{Replaced, Replacement};
 use crate::id::{OperationId, ReconciliationId};
 use crate::operation::Operation;
-use crate::reconciliation::{Bucket, Reconciled, Row, Run};
+use crate::reconciliation::{Bucket, Reconciled, Row, Run, RunFilter};
 use crate::refusal::StoreFault;
 use crate::token::Reach;
 
@@ -40,10 +40,11 @@ pub trait Reconciliations: Send + Sync {
     /// The run with this id.
     async fn reconciliation(&self, id: ReconciliationId) -> Result<Option<Run>, StoreFault>;
 
-    /// Runs within reach, the newest first, before the id `before` where one is given, at most `limit`.
+    /// Runs within reach that the filter takes, the newest first, before the id `before` where one is given, at most `limit`.
     async fn reconciliations(
         &self,
         reach: &Reach,
+        filter: &RunFilter,
         before: Option<ReconciliationId>,
         limit: u32,
     ) -> Result<Vec<Run>, StoreFault>;

@@ -84,31 +84,15 @@ pub async fn reconcile(
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (map, query) = split(query.as_deref())?;
-    let required = |name: &str| query.one(name)?.ok_or_else(|| Problem::field(name, "is missing; it is required"));
-    let (workflow, company) = (required("workflow")?, required("company")?);
-    part("company", company)?;
-    server.guard.may_reconcile(&caller.token, company)?;
-    let workflow = server.guard.workflow_for(&caller.token, workflow).await?.workflow.clone();
-    let scope = RunScope {
-        workflow: workflow.name.as_str().to_owned(),
-        company: company.to_owned(),
-        from: query.day_or_moment("from", false)?,
-        to: query.day_or_moment("to", true)?,
-    };
-    if scope.from.zip(scope.to).is_some_and(|(from, to)| from >= to) {
-        return Err(Problem::field("to", "is not behind from"));
-    }
-    let mapping = mapping(&workflow, &map, &query)?;
-    let opens_all = match query.one("open")? {
-        None => false,
-        Some("all") => true,
-        Some(other) => return Err(Problem::field("open", format!("is {other:?}; all is possible"))),
-    };
-    let (declared, charset) = declared(request.headers())?;
+    let parameters =
+        Parameters::of(serde_urlencoded::from_str(query.as_deref().unwrap_or_default()).unwrap_or_default())?;
+    server.guard.may_reconcile(&caller.token, parameters.company()?)?;
+    let workflow = server.guard.workflow_for(&caller.token, parameters.workflow()?).await?.workflow.clone();
     let actor = Actor::Token { name: caller.token.name.clone(), worker: None };
+    let asked = parameters.asked(workflow, actor)?;
+    let (declared, charset) = declared(request.headers())?;
     let upload = Upload::of_body(request.into_body()).await?;
-    let asked = Asked { workflow, scope, mapping, declared, charset, opens_all, actor };
+    let asked = Asked { declared, charset, ..asked };
     let guard = server.guard.clone();
     // It goes on where its caller has gone, and the end of the server waits for it.
     let running = server.proxied.spawn(async move { import(&guard, upload, asked).await });
@@ -120,12 +104,70 @@ pub async fn reconcile(
 
 type Pairs = Vec<(String, String)>;
 
-/// What names columns, and everything else.
-fn split(query: Option<&str>) -> Result<(Pairs, Query), Problem> {
-    let pairs: Pairs = serde_urlencoded::from_str(query.unwrap_or_default()).unwrap_or_default();
-    let (map, rest): (Pairs, Pairs) = pairs.into_iter().partition(|(name, _)| name.starts_with(MAP));
-    let map = map.into_iter().map(|(name, column)| (name.trim_start_matches(MAP).to_owned(), column)).collect();
-    Ok((map, Query::among(rest, &PARAMETERS)?))
+/// What is said beside a file: by the address of a request, or by a form with the same names.
+pub struct Parameters {
+    /// What names the columns of fields.
+    map: Pairs,
+    /// Everything else.
+    query: Query,
+}
+
+impl Parameters {
+    /// Takes parameters in.
+    ///
+    /// # Errors
+    /// One that there is not.
+    pub fn of(pairs: Vec<(String, String)>) -> Result<Self, Problem> {
+        let (map, rest): (Pairs, Pairs) = pairs.into_iter().partition(|(name, _)| name.starts_with(MAP));
+        let map = map.into_iter().map(|(name, column)| (name.trim_start_matches(MAP).to_owned(), column)).collect();
+        Ok(Self { map, query: Query::among(rest, &PARAMETERS)? })
+    }
+
+    fn required(&self, name: &str) -> Result<&str, Problem> {
+        self.query.one(name)?.ok_or_else(|| Problem::field(name, "is missing; it is required"))
+    }
+
+    /// The name of the workflow.
+    ///
+    /// # Errors
+    /// It is missing, or stands twice.
+    pub fn workflow(&self) -> Result<&str, Problem> {
+        self.required("workflow")
+    }
+
+    /// The company.
+    ///
+    /// # Errors
+    /// It is missing, stands twice, or cannot be one.
+    pub fn company(&self) -> Result<&str, Problem> {
+        let company = self.required("company")?;
+        part("company", company)?;
+        Ok(company)
+    }
+
+    /// What is asked for of this workflow.
+    ///
+    /// # Errors
+    /// The parameter that cannot be taken.
+    pub fn asked(&self, workflow: Workflow, actor: Actor) -> Result<Asked, Problem> {
+        let Self { map, query } = self;
+        let scope = RunScope {
+            workflow: workflow.name.as_str().to_owned(),
+            company: self.company()?.to_owned(),
+            from: query.day_or_moment("from", false)?,
+            to: query.day_or_moment("to", true)?,
+        };
+        if scope.from.zip(scope.to).is_some_and(|(from, to)| from >= to) {
+            return Err(Problem::field("to", "is not behind from"));
+        }
+        let mapping = mapping(&workflow, map, query)?;
+        let opens_all = match query.one("open")? {
+            None => false,
+            Some("all") => true,
+            Some(other) => return Err(Problem::field("open", format!("is {other:?}; all is possible"))),
+        };
+        Ok(Asked { workflow, scope, mapping, declared: None, charset: None, opens_all, actor })
+    }
 }
 
 /// The workflow's mapping with what the parameters say instead.

@@ -1,6 +1,6 @@
 //! The rows of a report as CSV and JSON.
 
-use guard::reconciliation::{Disagreement, Note, Row};
+use guard::reconciliation::{Disagreement, Row};
 use serde_json::{Value, json};
 
 /// The columns of the CSV.
@@ -71,7 +71,7 @@ pub fn csv(row: &Row) -> String {
         record.and_then(|side| side.amount).map(|amount| amount.to_string()).unwrap_or_default(),
         text(record.and_then(|side| side.currency.as_deref())),
         neutral(&row.disagreements.iter().map(difference).collect::<Vec<_>>().join("; ")),
-        row.notes.iter().map(note).collect::<Vec<_>>().join("; "),
+        row.notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
     ])
 }
 
@@ -87,19 +87,6 @@ fn line(cells: Vec<String>) -> String {
 pub fn difference(disagreement: &Disagreement) -> String {
     let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "nothing".to_owned());
     format!("{}: {} here, {} there", disagreement.field, side(&disagreement.ours), side(&disagreement.theirs))
-}
-
-/// A note, in words.
-pub fn note(note: &Note) -> String {
-    match note {
-        Note::Repeats => "repeats a record that is listed before; it counts once".to_owned(),
-        Note::ListedDifferently => "listed more than once with different values".to_owned(),
-        Note::Together { operations, records } => format!("{operations} operations and {records} records together"),
-        Note::OnlyVoid => "only void records".to_owned(),
-        Note::UnknownCurrency { currency } => format!("ISO 4217 has no currency {currency}"),
-        Note::NotAllCompared => "not every key field could be compared".to_owned(),
-        Note::Superseded => "a newer revision took its place".to_owned(),
-    }
 }
 
 /// A row as JSON: amounts are exact texts.
@@ -145,7 +132,7 @@ pub fn json(row: &Row) -> Value {
         "operation": operation,
         "record": record,
         "differences": differences,
-        "notes": row.notes.iter().map(note).collect::<Vec<_>>(),
+        "notes": row.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "candidates": candidates,
     })
 }

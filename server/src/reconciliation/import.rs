@@ -22,7 +22,7 @@ use super::{FAULTS_MAX, FILE_BYTES_MAX, Fault, Plan, Records};
 use crate::problem::{Code, Problem};
 
 /// A file arrives within this time.
-const FILE_TIME_MAX: Duration = Duration::from_secs(15 * 60);
+pub const FILE_TIME_MAX: Duration = Duration::from_secs(15 * 60);
 
 /// So many records are handed on together.
 const BATCH_RECORDS: usize = 500;
@@ -128,13 +128,43 @@ pub struct Asked {
     pub actor: Actor,
 }
 
+/// Why a file was not reconciled.
+#[derive(Debug)]
+pub enum NotReconciled {
+    /// What is wrong with the file, each with its place.
+    Unreadable(Vec<Fault>),
+    /// Anything else.
+    Refused(Problem),
+}
+
+impl From<Refusal> for NotReconciled {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal.into())
+    }
+}
+
+impl From<Problem> for NotReconciled {
+    fn from(problem: Problem) -> Self {
+        Self::Refused(problem)
+    }
+}
+
+impl From<NotReconciled> for Problem {
+    fn from(not: NotReconciled) -> Self {
+        match not {
+            NotReconciled::Unreadable(faults) => invalid(&faults),
+            NotReconciled::Refused(problem) => problem,
+        }
+    }
+}
+
 /// Reconciles a file: all of it can be read, or nothing is stored.
 ///
 /// # Errors
-/// What is wrong with the file, each with its place; the guard's refusal.
-pub async fn reconcile(guard: &Guard, upload: Upload, asked: Asked) -> Result<Reconciliation, Problem> {
+/// [`NotReconciled`].
+pub async fn reconcile(guard: &Guard, upload: Upload, asked: Asked) -> Result<Reconciliation, NotReconciled> {
     let Ok(_place) = PLACES.acquire().await else {
-        return Err(Problem::new(Code::Draining, "the server is about to stop"));
+        return Err(Problem::new(Code::Draining, "the server is about to stop").into());
     };
     let catalogue = guard.catalogue();
     let destination = asked.workflow.destination.as_ref().and_then(|name| catalogue.destinations.get(name));
@@ -144,7 +174,7 @@ pub async fn reconcile(guard: &Guard, upload: Upload, asked: Asked) -> Result<Re
     let mut records =
         FileRecords { plan, file, declared: asked.declared, charset: asked.charset.clone(), coming: None };
     let checked = records.check().await?;
-    let (format, warnings) = checked.map_err(|faults| invalid(&faults))?;
+    let (format, warnings) = checked.map_err(NotReconciled::Unreadable)?;
     let identity = identity(&sha256, &asked);
     let request = ReconcileRequest {
         scope: asked.scope,

@@ -85,6 +85,8 @@ enum Thing {
     RuleProposal,
     /// A run that has not begun, of the one who asks; another person's where their role has none.
     Run,
+    /// A reconciliation with a record that nobody guards.
+    Reconciliation,
     /// A view that the one who asks has kept.
     View,
 }
@@ -285,6 +287,12 @@ const FUNCTIONS: &[Function] = &[
         request: |_| Request::Json(json!({ "company": "acme", "from": "2026-01-01", "to": "2026-01-31" })),
     },
     Function {
+        name: "list_reconciliations",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Json(json!({ "workflow": "", "company": "", "before": "" })),
+    },
+    Function {
         name: "list_unknown",
         may: EVERYBODY,
         about: Thing::Waiting,
@@ -393,6 +401,12 @@ const FUNCTIONS: &[Function] = &[
         request: |given| Request::Json(json!({ "id": given.about["id"] })),
     },
     Function {
+        name: "read_reconciliation",
+        may: EVERYBODY,
+        about: Thing::Reconciliation,
+        request: |given| Request::Json(json!({ "id": given.about["id"], "bucket": "", "after": 0 })),
+    },
+    Function {
         name: "read_rules",
         may: EVERYBODY,
         about: Thing::Waiting,
@@ -469,6 +483,7 @@ const PAGES: &[&str] = &[
     "/operations/{id}/amend",
     "/operations/{id}/compare",
     "/periods",
+    "/reconciliation",
     "/settings",
     "/settings/rules",
     "/unknown",
@@ -480,6 +495,7 @@ const PAGES_OF_THINGS: &[(&str, Thing, &[Role])] = &[
     ("/amendments/{id}", Thing::Amendment, EVERYBODY),
     ("/conflicts/{id}", Thing::Conflict, EVERYBODY),
     ("/periods/{id}", Thing::Period, EVERYBODY),
+    ("/reconciliation/{id}", Thing::Reconciliation, EVERYBODY),
     ("/runs/{id}", Thing::Run, WHO_RESOLVES),
 ];
 
@@ -676,6 +692,15 @@ impl World {
                 let run = guard.propose_run(runs, RunAction::Claim, ListPage::Operations, "", &filter).await.unwrap();
                 json!({ "id": run.id })
             }
+            Thing::Reconciliation => {
+                let path = format!("/api/v1/reconciliations?workflow={HANDOFF}&company={company}");
+                let file = format!("destination_reference,amount,currency\nloose-{},9.00,EUR\n", self.number);
+                let request = self.whole.post(&path).bearer_auth(&self.token).header("content-type", "text/csv");
+                let answer = self.whole.clone().send(request.body(file)).await;
+                assert_eq!(answer.status, StatusCode::CREATED, "{answer:?}");
+                let answer: Value = serde_json::from_str(&answer.body).unwrap();
+                json!({ "id": answer["reconciliation"]["id"] })
+            }
             Thing::View => {
                 let name = format!("view{}", self.number);
                 json!({ "id": guard.save_view(person, ListPage::Unknown, &name, "").await.unwrap().id })
@@ -841,6 +866,7 @@ async fn nothing_of_another_company_is_seen_or_touched() {
             "read_operation",
             "read_period",
             "read_proposal",
+            "read_reconciliation",
             "resolve",
             "revoke_token",
         ];

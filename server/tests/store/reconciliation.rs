@@ -1,7 +1,7 @@
 //! Reconciliations: runs that are the same when their identity is, rows by bucket, and what was last said of an operation.
 
 use guard::id::{OperationId, ReconciliationId};
-use guard::reconciliation::{Bucket, Format, Origin, Progress, Reconciled, Row, Run, Scope, Summary};
+use guard::reconciliation::{Bucket, Format, Origin, Progress, Reconciled, Row, Run, RunFilter, Scope, Summary};
 use guard::store::Replaced;
 use guard::token::Reach;
 
@@ -53,11 +53,22 @@ async fn a_run_is_the_same_when_its_identity_is(fresh: Fresh) {
     assert_eq!(store.reconciliation(run(2, "same").id).await, Ok(None));
     let other = run(3, "other");
     assert_eq!(store.take_up(&other).await, Ok(other.clone()));
-    let listed = store.reconciliations(&Reach::EVERYTHING, None, 10).await.unwrap();
+    let listed = store.reconciliations(&Reach::EVERYTHING, &RunFilter::default(), None, 10).await.unwrap();
     assert_eq!(listed.iter().map(|run| run.id).collect::<Vec<_>>(), [other.id, over.id], "the newest first");
-    assert_eq!(store.reconciliations(&Reach::EVERYTHING, Some(other.id), 10).await.unwrap().len(), 1);
+    assert_eq!(
+        store.reconciliations(&Reach::EVERYTHING, &RunFilter::default(), Some(other.id), 10).await.unwrap().len(),
+        1
+    );
     let elsewhere = Reach::over(["GLOBEX".to_owned()], []);
-    assert_eq!(store.reconciliations(&elsewhere, None, 10).await, Ok(Vec::new()));
+    assert_eq!(store.reconciliations(&elsewhere, &RunFilter::default(), None, 10).await, Ok(Vec::new()));
+    for (workflow, company, found) in
+        [("handoff", "ACME", 2), ("handoff", "", 2), ("", "ACME", 2), ("other", "ACME", 0), ("handoff", "GLOBEX", 0)]
+    {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let filter = RunFilter { workflow: some(workflow), company: some(company) };
+        let listed = store.reconciliations(&Reach::EVERYTHING, &filter, None, 10).await.unwrap();
+        assert_eq!(listed.len(), found, "{filter:?}");
+    }
     assert_eq!(store.last_reconciliations(&Reach::EVERYTHING).await, Ok(vec![over]), "what is not over says nothing");
     assert_eq!(store.last_reconciliations(&elsewhere).await, Ok(Vec::new()));
     fresh.remove().await;

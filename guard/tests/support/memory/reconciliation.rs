@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use guard::id::{OperationId, ReconciliationId};
 use guard::operation::Operation;
-use guard::reconciliation::{Bucket, Progress, Reconciled, Row, Run};
+use guard::reconciliation::{Bucket, Progress, Reconciled, Row, Run, RunFilter};
 use guard::refusal::StoreFault;
 use guard::store::{Reconciliations, Replaced, Replacement, Store};
 use guard::token::Reach;
@@ -95,6 +95,7 @@ impl Reconciliations for Memory {
     async fn reconciliations(
         &self,
         reach: &Reach,
+        filter: &RunFilter,
         before: Option<ReconciliationId>,
         limit: u32,
     ) -> Result<Vec<Run>, StoreFault> {
@@ -103,6 +104,7 @@ impl Reconciliations for Memory {
         let wanted = |run: &&Run| {
             reach.workflow(&run.scope.workflow)
                 && reach.company(&run.scope.company)
+                && filter.takes(run)
                 && before.is_none_or(|before| run.id < before)
         };
         Ok(runs.filter(wanted).take(usize::try_from(limit).unwrap()).cloned().collect())
@@ -110,7 +112,7 @@ impl Reconciliations for Memory {
 
     async fn last_reconciliations(&self, reach: &Reach) -> Result<Vec<Run>, StoreFault> {
         let mut last = BTreeMap::new();
-        for run in self.reconciliations(reach, None, u32::MAX).await? {
+        for run in self.reconciliations(reach, &RunFilter::default(), None, u32::MAX).await? {
             if run.progress == Progress::Done {
                 last.entry((run.scope.company.clone(), run.scope.workflow.clone())).or_insert(run);
             }

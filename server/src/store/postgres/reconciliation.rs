@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use futures::future::try_join_all;
 use guard::id::{OperationId, ReconciliationId};
 use guard::operation::Operation;
-use guard::reconciliation::{Bucket, Progress, Reconciled, Row, Run};
+use guard::reconciliation::{Bucket, Progress, Reconciled, Row, Run, RunFilter};
 use guard::refusal::StoreFault;
 use guard::store::{Reconciliations, Replaced, Replacement, Store};
 use guard::token::Reach;
@@ -174,6 +174,7 @@ impl Reconciliations for PostgresStore {
     async fn reconciliations(
         &self,
         reach: &Reach,
+        filter: &RunFilter,
         before: Option<ReconciliationId>,
         limit: u32,
     ) -> Result<Vec<Run>, StoreFault> {
@@ -182,11 +183,14 @@ impl Reconciliations for PostgresStore {
         };
         let sql = "SELECT id, content FROM reconciliation WHERE ($1::uuid IS NULL OR id < $1) \
                    AND ($2::text[] IS NULL OR company = ANY($2)) AND ($3::text[] IS NULL OR workflow = ANY($3)) \
-                   ORDER BY id DESC LIMIT $4";
+                   AND ($4::text IS NULL OR company = $4) AND ($5::text IS NULL OR workflow = $5) \
+                   ORDER BY id DESC LIMIT $6";
         let question = sqlx::query(sql)
             .bind(before.map(run_id))
             .bind(names(&reach.companies))
             .bind(names(&reach.workflows))
+            .bind(filter.company.as_deref())
+            .bind(filter.workflow.as_deref())
             .bind(i64::from(limit));
         self.all::<ReconciliationRow, _>(question).await
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use futures::future::try_join_all;
 use guard::id::{OperationId, ReconciliationId};
 use guard::operation::Operation;
-use guard::reconciliation::{Bucket, Progress, Reconciled, Row, Run};
+use guard::reconciliation::{Bucket, Progress, Reconciled, Row, Run, RunFilter};
 use guard::refusal::StoreFault;
 use guard::store::{Reconciliations, Replaced, Replacement, Store};
 use guard::token::Reach;
@@ -181,17 +181,20 @@ impl Reconciliations for SqliteStore {
     async fn reconciliations(
         &self,
         reach: &Reach,
+        filter: &RunFilter,
         before: Option<ReconciliationId>,
         limit: u32,
     ) -> Result<Vec<Run>, StoreFault> {
-        let reach = reach.clone();
+        let (reach, filter) = (reach.clone(), filter.clone());
         self.read(move |connection| {
             let (companies, workflows) =
                 (reach.companies.map(|names| json_text(&names)), reach.workflows.map(|names| json_text(&names)));
             let sql = "SELECT id, content FROM reconciliation WHERE (?1 IS NULL OR id < ?1) \
                        AND (?2 IS NULL OR +company IN (SELECT value FROM json_each(?2))) \
-                       AND (?3 IS NULL OR +workflow IN (SELECT value FROM json_each(?3))) ORDER BY id DESC LIMIT ?4";
-            let values = params![before.map(bytes), companies, workflows, limit];
+                       AND (?3 IS NULL OR +workflow IN (SELECT value FROM json_each(?3))) \
+                       AND (?4 IS NULL OR +company = ?4) AND (?5 IS NULL OR +workflow = ?5) ORDER BY id DESC LIMIT ?6";
+            let RunFilter { workflow, company } = filter;
+            let values = params![before.map(bytes), companies, workflows, company, workflow, limit];
             all::<ReconciliationRow, _>(connection, "reconciliation", sql, values)
         })
         .await

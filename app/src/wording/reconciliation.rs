@@ -1,0 +1,52 @@
+//! The words for reconciliation.
+
+use guard::reconciliation::{Bucket, Format, Origin};
+
+/// The word for a bucket.
+pub(crate) const fn bucket_word(bucket: Bucket) -> &'static str {
+    match bucket {
+        Bucket::Matched => "Matched",
+        Bucket::Missing => "Missing there",
+        Bucket::Duplicated => "Duplicated there",
+        Bucket::Mismatched => "Mismatched",
+        Bucket::Unguarded => "Unguarded",
+        Bucket::Pending => "Pending",
+        Bucket::Void => "Void",
+        Bucket::NotExpected => "Not expected",
+    }
+}
+
+/// What lies in a bucket, in a sentence.
+pub(crate) const fn bucket_meaning(bucket: Bucket) -> &'static str {
+    match bucket {
+        Bucket::Matched => "Both sides hold it, and they agree.",
+        Bucket::Missing => {
+            "It was confirmed, and the destination shows no live record of it. No state is moved by that."
+        }
+        Bucket::Duplicated => "More than one live record of one operation: the effect was doubled.",
+        Bucket::Mismatched => "Both sides hold it, and they disagree.",
+        Bucket::Unguarded => {
+            "The destination holds it, and no operation belongs to it: it did not come through Onceover."
+        }
+        Bucket::Pending => "The operation is not settled yet.",
+        Bucket::Void => "Records that count for nothing: they were voided.",
+        Bucket::NotExpected => "Operations that should have left no live record, and left none.",
+    }
+}
+
+/// Where the records came from, in a few words.
+pub(crate) fn origin(origin: &Origin) -> String {
+    match origin {
+        Origin::File { format, .. } => format!("a file, {}", format_word(*format)),
+    }
+}
+
+/// The name of a format, for people.
+pub(crate) const fn format_word(format: Format) -> &'static str {
+    match format {
+        Format::Csv => "CSV",
+        Format::Json => "JSON",
+        Format::Camt053 => "bank statement (camt.053)",
+        Format::Tally => "Tally XML",
+    }
+}
