@@ -3,6 +3,7 @@
 pub(crate) mod add_person;
 #[cfg(feature = "ssr")]
 mod administrator;
+pub(crate) mod adopt_record;
 pub(crate) mod choose_theme;
 pub(crate) mod choose_zone;
 pub(crate) mod claim;
@@ -11,6 +12,7 @@ pub(crate) mod compare_versions;
 pub(crate) mod confirm_run;
 pub(crate) mod create_token;
 pub(crate) mod decide_amendment;
+pub(crate) mod decide_candidate;
 pub(crate) mod decide_conflict;
 pub(crate) mod decide_rules;
 pub(crate) mod drop_view;

@@ -12,6 +12,10 @@ use crate::pointer::Pointer;
 /// The number of the scheme by which fingerprints are made now: RFC 8785 with exact numbers, volatile fields left out, SHA-256.
 pub const FINGERPRINT_SCHEME: u16 = 1;
 
+/// The number where a fingerprint is of what a record at the destination shows, since its payload never came: what else a payload holds
+/// is not compared with it.
+pub const FINGERPRINT_SCHEME_OF_RECORD: u16 = 0;
+
 /// The SHA-256 of a canonical payload, written `sha256:` and 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint([u8; 32]);

@@ -90,7 +90,7 @@ pub struct Operation {
     pub head: ChainHash,
     /// The fingerprint of its approved payload.
     pub fingerprint: Fingerprint,
-    /// The scheme by which the fingerprint was made ([`crate::fingerprint::FINGERPRINT_SCHEME`]).
+    /// The scheme by which the fingerprint was made ([`crate::fingerprint::FINGERPRINT_SCHEME`], or that of a record that was adopted).
     pub fingerprint_scheme: u16,
     /// The version of the workflow under which the fingerprint was made.
     pub policy_version: u32,

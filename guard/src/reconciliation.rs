@@ -756,5 +756,55 @@ pub struct Reconciled {
     pub at: Timestamp,
 }
 
+/// What a person said of a record and an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkVerdict {
+    /// The record is this operation's.
+    Confirmed,
+    /// It is not.
+    Refused,
+    /// The operation was registered for the record.
+    Adopted,
+}
+
+/// What a person said of a record and an operation, with the reason. One stands for each pair: the last.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RecordDecision {
+    /// The operation.
+    pub operation: OperationId,
+    /// Under which id the destination holds the record.
+    pub reference: String,
+    /// What they said.
+    pub verdict: LinkVerdict,
+    /// The reconciliation in which they saw the record.
+    pub run: ReconciliationId,
+    /// Its row there.
+    pub number: u64,
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: String,
+}
+
+/// What destinations hold more than once and nobody has explained is counted up to this many operations.
+pub const DUPLICATES_COUNTED_MAX: u32 = 10_000;
+
+/// Operations of a workflow and company that the destination holds more than once, as the last reconciliation found, and that are
+/// disputed still.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct OpenDuplicates {
+    /// The workflow.
+    pub workflow: String,
+    /// The company.
+    pub company: String,
+    /// How many operations; counting ends at [`DUPLICATES_COUNTED_MAX`] over all.
+    pub number: u64,
+    /// The latest reconciliation that found one of them.
+    pub run: ReconciliationId,
+}
+
 #[cfg(test)]
 mod tests;

@@ -192,6 +192,9 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::AmendmentExpired
         | EntryKind::AmendmentVoid
         | EntryKind::Reconciled
+        | EntryKind::CandidateConfirmed
+        | EntryKind::CandidateRefused
+        | EntryKind::Adopted
         | EntryKind::WorkflowApplied
         | EntryKind::WorkflowRemoved
         | EntryKind::DestinationApplied

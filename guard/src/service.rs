@@ -5,6 +5,7 @@
 
 mod activity;
 mod administration;
+mod adoption;
 mod amendment;
 mod begin;
 mod conflict;
@@ -27,6 +28,7 @@ mod what_if;
 use std::sync::{Arc, PoisonError, RwLock};
 
 pub use administration::{Applied, Change as AppliedChange, Definitions};
+pub use adoption::{Adoption, CandidateRuling};
 pub use amendment::{Amendable, AmendmentReport, Approving, Proposer};
 pub use begin::{BeginRequest, LABEL_CHARACTERS_MAX};
 pub use conflict::{

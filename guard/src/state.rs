@@ -146,6 +146,11 @@ impl State {
         Self::Released { since: at }
     }
 
+    /// The state of an operation whose record a person found at the destination and adopts: never permitted here, and there.
+    pub const fn adopted(at: Timestamp, destination_reference: String) -> Self {
+        Self::Confirmed { since: at, destination_reference }
+    }
+
     /// The state of a first attempt: one-step workflows may write from the start.
     pub const fn begun(at: Timestamp, lease_expires_at: Timestamp, two_step: bool) -> Self {
         if two_step { Self::Acquired { lease_expires_at } } else { Self::Sending { since: at, lease_expires_at } }

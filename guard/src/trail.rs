@@ -69,6 +69,12 @@ pub enum EntryKind {
     AmendmentVoid,
     /// A reconciliation found where the operation lies; whether that moved anything, its state tells.
     Reconciled,
+    /// A person said that a record which nobody guarded is this operation's; whether that moved anything, its state tells.
+    CandidateConfirmed,
+    /// A person said that it is not.
+    CandidateRefused,
+    /// A person registered the operation for a record that the destination holds.
+    Adopted,
     /// Administration: a workflow was made or changed.
     WorkflowApplied,
     /// Administration: a workflow was taken out of the configuration.
@@ -113,7 +119,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 49] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -140,6 +146,9 @@ impl EntryKind {
         Self::AmendmentExpired,
         Self::AmendmentVoid,
         Self::Reconciled,
+        Self::CandidateConfirmed,
+        Self::CandidateRefused,
+        Self::Adopted,
         Self::WorkflowApplied,
         Self::WorkflowRemoved,
         Self::DestinationApplied,
@@ -191,6 +200,9 @@ impl EntryKind {
             Self::AmendmentExpired => "amendment_expired",
             Self::AmendmentVoid => "amendment_void",
             Self::Reconciled => "reconciled",
+            Self::CandidateConfirmed => "candidate_confirmed",
+            Self::CandidateRefused => "candidate_refused",
+            Self::Adopted => "adopted",
             Self::WorkflowApplied => "workflow_applied",
             Self::WorkflowRemoved => "workflow_removed",
             Self::DestinationApplied => "destination_applied",

@@ -13,6 +13,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use chrono::TimeDelta;
 use guard::clock::Timestamp;
+use guard::reconciliation::{Bucket, OpenDuplicates, Run};
 use guard::refusal::Refusal;
 use guard::summary::{Count, Counted, Recovering, Waiting, start_of_hour};
 use guard::token::{Reach, Scope};
@@ -41,6 +42,8 @@ pub async fn metrics(State(server): State<Server>, headers: HeaderMap) -> Result
     write_totals(&mut text, &server.totals.within(&server, &reach).await?);
     write_waiting(&mut text, &server.guard.waiting(&reach).await?, server.guard.now());
     write_recovering(&mut text, server.guard.recovering(&reach).await?);
+    let (runs, duplicates) = (server.guard.last_reconciliations(&reach), server.guard.open_duplicates(&reach));
+    write_reconciliations(&mut text, &runs.await?, &duplicates.await?);
     server.latency.write(&mut text);
     Ok(([(CONTENT_TYPE, TEXT_FORMAT), (CACHE_CONTROL, "no-store")], text).into_response())
 }
@@ -149,6 +152,37 @@ fn write_recovering(text: &mut String, recovering: Recovering) {
     let help = "Unknown operations that are no longer looked for and wait for a person, counted up to 10000.";
     head(text, "onceover_recovery_exhausted", "gauge", help);
     let _ = writeln!(text, "onceover_recovery_exhausted {}", recovering.exhausted);
+}
+
+/// What the last reconciliation of each workflow and company came to. Where nothing was ever found twice, the number is there too, and
+/// 0: an alert can tell that from a metric that is missing.
+fn write_reconciliations(text: &mut String, runs: &[Run], duplicates: &[OpenDuplicates]) {
+    let of = |run: &Run| labels(&run.scope.workflow, &run.scope.company);
+    let help = "When the last reconciliation was over, in seconds since 1970.";
+    head(text, "onceover_reconciliation_last_timestamp_seconds", "gauge", help);
+    for run in runs {
+        let at = run.finished_at.unwrap_or(run.started_at).timestamp();
+        let _ = writeln!(text, "onceover_reconciliation_last_timestamp_seconds{{{}}} {at}", of(run));
+    }
+    let help = "What lies in each bucket of the last reconciliation: operations, or records that have none.";
+    head(text, "onceover_reconciliation_findings", "gauge", help);
+    for run in runs {
+        for bucket in Bucket::ALL {
+            let (labels, count) = (of(run), run.summary.count(bucket));
+            let bucket = bucket.as_str();
+            let _ = writeln!(text, "onceover_reconciliation_findings{{{labels},bucket=\"{bucket}\"}} {count}");
+        }
+    }
+    let help = "Disputed operations that the destination holds more than once, counted up to 10000.";
+    head(text, "onceover_destination_duplicates", "gauge", help);
+    let mut numbers: BTreeMap<(&str, &str), u64> =
+        runs.iter().map(|run| ((run.scope.workflow.as_str(), run.scope.company.as_str()), 0)).collect();
+    for open in duplicates {
+        numbers.insert((&open.workflow, &open.company), open.number);
+    }
+    for ((workflow, company), number) in numbers {
+        let _ = writeln!(text, "onceover_destination_duplicates{{{}}} {number}", labels(workflow, company));
+    }
 }
 
 fn head(text: &mut String, name: &str, kind: &str, help: &str) {

@@ -193,6 +193,20 @@ fn of_entry(entry: &Entry) -> Happening {
         EntryKind::AmendmentExpired => wording::amendment::ended(entry, "Expired", "quiet"),
         EntryKind::AmendmentVoid => wording::amendment::ended(entry, "The approval holds no longer", "bad"),
         EntryKind::Reconciled => of_reconciliation(entry),
+        EntryKind::CandidateConfirmed => {
+            let (before, state) = (fact("before").unwrap_or_default(), fact("state").unwrap_or_default());
+            let found = list(entry.detail.member("found"), plain).join(", ");
+            let tone = if state == "confirmed" { "good" } else { "bad" };
+            (format!("Decided that the record {found} is this operation's: {before} → {state}{because}"), tone)
+        }
+        EntryKind::CandidateRefused => {
+            let found = list(entry.detail.member("found"), plain).join(", ");
+            (format!("Decided that the record {found} is not this operation's{because}"), "quiet")
+        }
+        EntryKind::Adopted => (
+            format!("Adopted: registered for a record that the destination held already{as_reference}{because}"),
+            "good",
+        ),
         EntryKind::WorkflowApplied
         | EntryKind::WorkflowRemoved
         | EntryKind::DestinationApplied

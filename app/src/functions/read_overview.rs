@@ -2,8 +2,10 @@
 
 use guard::{
     clock::Timestamp,
+    id::ReconciliationId,
     money::Money,
     person::{Person, Role},
+    reconciliation::{Bucket, OpenDuplicates},
     summary::Waiting,
     view::OperationView,
 };
@@ -180,6 +182,36 @@ pub(crate) struct Example {
     pub body: String,
 }
 
+/// What the last reconciliation of a workflow and company came to.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct LastReconciled {
+    /// The reconciliation.
+    pub id: ReconciliationId,
+    /// The workflow.
+    pub workflow: String,
+    /// The company.
+    pub company: String,
+    /// When it was over.
+    pub at: Timestamp,
+    /// How many lie in the buckets that somebody has to look at, of those that hold any.
+    pub findings: Vec<(Bucket, u64)>,
+}
+
+#[cfg(feature = "ssr")]
+impl LastReconciled {
+    fn of(run: guard::reconciliation::Run) -> Self {
+        let looked_at = [Bucket::Duplicated, Bucket::Missing, Bucket::Mismatched, Bucket::Unguarded];
+        let findings = looked_at.map(|bucket| (bucket, run.summary.count(bucket))).into_iter();
+        Self {
+            id: run.id,
+            at: run.finished_at.unwrap_or(run.started_at),
+            findings: findings.filter(|(_, count)| *count > 0).collect(),
+            workflow: run.scope.workflow,
+            company: run.scope.company,
+        }
+    }
+}
+
 /// What the overview shows.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Overview {
@@ -193,6 +225,10 @@ pub(crate) struct Overview {
     pub waiting: Waiting,
     /// How many amendments wait for approval, up to [`guard::summary::UNCERTAIN_COUNTED_MAX`].
     pub proposals: u32,
+    /// What destinations hold more than once and nobody has explained: it stands first.
+    pub duplicates: Vec<OpenDuplicates>,
+    /// The last reconciliation of each workflow and company.
+    pub reconciled: Vec<LastReconciled>,
     /// What was prevented within the span.
     pub prevented: Prevented,
     /// What was prevented in all.
@@ -236,6 +272,8 @@ pub(crate) async fn read_overview(span: Span) -> Result<Overview, Failure> {
         span,
         waiting,
         proposals: guard.proposals_waiting(&person.reach).await?,
+        duplicates: guard.open_duplicates(&person.reach).await?,
+        reconciled: guard.last_reconciliations(&person.reach).await?.into_iter().map(LastReconciled::of).collect(),
         prevented: summary.prevented,
         prevented_in_all: summary::prevented(&in_all),
         bars: summary.bars,

@@ -21,6 +21,7 @@ use crate::{
         incidents::Incidents,
         money::{Amount, Amounts},
         plain::Plain,
+        reconciled::{Duplicates, LastReconciliations},
     },
     functions::read_overview::{Overview, Prevented, Span, WorkflowRow, read_overview},
     wording,
@@ -53,7 +54,19 @@ pub(crate) fn OverviewPage() -> impl IntoView {
 fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
     let administers = overview.administers();
     let Overview {
-        as_of, span, waiting, proposals, prevented, prevented_in_all, bars, workflows, needs, guide, ..
+        as_of,
+        span,
+        waiting,
+        proposals,
+        duplicates,
+        reconciled,
+        prevented,
+        prevented_in_all,
+        bars,
+        workflows,
+        needs,
+        guide,
+        ..
     } = overview;
     let head = view! {
         <div class="page-head">
@@ -80,6 +93,7 @@ fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
     });
     view! {
         {head}
+        <Duplicates duplicates />
         <nav class="spans" aria-label="How far back">
             <ul>{spans.into_iter().collect_view()}</ul>
         </nav>
@@ -99,6 +113,7 @@ fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
             <h2 id="workflows-title">"Workflows, last " {span.title()}</h2>
             <WorkflowTable workflows />
         </section>
+        <LastReconciliations reconciled />
     }
     .into_any()
 }

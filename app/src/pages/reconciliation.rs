@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use guard::{
     money::Money,
     reconciliation::{
-        Bucket, Coverage, Disagreement, Origin, Progress, RecordSide, Row, Run, SourceSide, Summary, Total,
+        Bucket, Coverage, Disagreement, Origin, Progress, RecordDecision, RecordSide, Row, Run, SourceSide, Summary,
+        Total,
     },
 };
 use leptos::prelude::*;
@@ -21,6 +22,7 @@ use crate::{
         banner::Done,
         facts::{Fact, Told},
         fault::Fault,
+        finding::{Decisions, Finding},
         fresh::look_again,
         heading::Heading,
         icon::{Icon, Picture},
@@ -43,9 +45,11 @@ pub(crate) fn ReconciliationPage() -> impl IntoView {
     let asked = Memo::new(move |_| {
         let id = params.with(|params| params.get("id").unwrap_or_default());
         let text = |name: &str| query.with(|query| query.get(name).unwrap_or_default());
-        (id, text("bucket"), text("after").parse::<u64>().unwrap_or_default())
+        let number = |name: &str| text(name).parse::<u64>().ok();
+        (id, text("bucket"), number("after").unwrap_or_default(), number("row"))
     });
-    let report = Resource::new(move || asked.get(), |(id, bucket, after)| read_reconciliation(id, bucket, after));
+    let report =
+        Resource::new(move || asked.get(), |(id, bucket, after, row)| read_reconciliation(id, bucket, after, row));
     // Only while it goes on: nothing is taken from under whoever works through it.
     look_again(move || {
         let goes_on = |report: &Option<Result<Report, Failure>>| matches!(report, Some(Ok(report)) if report.run.progress == Progress::Running);
@@ -66,7 +70,7 @@ pub(crate) fn ReconciliationPage() -> impl IntoView {
 
 #[component]
 fn Shown(report: Report) -> impl IntoView {
-    let Report { as_of, person: _, run, title, by, bucket, rows, next, notice } = report;
+    let Report { as_of, person, run, title, by, bucket, rows, decisions, opened, next, notice } = report;
     let is_done = run.progress == Progress::Done;
     let told = match notice {
         Some(HandInNotice::Done { is_repeated: true }) => Some(
@@ -78,6 +82,7 @@ fn Shown(report: Report) -> impl IntoView {
     let told = told.map(|told| view! { <Done><p>{told}</p></Done> });
     let company = run.scope.company.clone();
     let (id, summary) = (run.id, run.summary.clone());
+    let finding = opened.map(|opened| view! { <Finding run=run.clone() person opened decisions=decisions.clone() /> });
     view! {
         {told}
         <div class="page-head">
@@ -93,7 +98,8 @@ fn Shown(report: Report) -> impl IntoView {
             <Buckets id=id.to_string() summary bucket />
             <h2 id="rows-title">{bucket_word(bucket)}</h2>
             <p class="note">{bucket_meaning(bucket)}</p>
-            <Rows rows bucket />
+            {finding}
+            <Rows id=id.to_string() rows bucket decisions />
             <Pages id=id.to_string() bucket next />
         </section>
     }
@@ -332,11 +338,18 @@ fn Pages(id: String, bucket: Bucket, next: Option<u64>) -> impl IntoView {
 }
 
 #[component]
-fn Rows(rows: Vec<Row>, bucket: Bucket) -> impl IntoView {
+fn Rows(id: String, rows: Vec<Row>, bucket: Bucket, decisions: Vec<(RecordDecision, String)>) -> impl IntoView {
     if rows.is_empty() {
         return view! { <p class="empty">"Nothing lies here."</p> }.into_any();
     }
-    let rows = rows.into_iter().map(|row| view! { <RowOf row /> }).collect_view();
+    let rows = rows.into_iter().map(|row| {
+        let said: Vec<_> = decisions.iter().filter(|(decision, _)| decision.number == row.number).cloned().collect();
+        let number = row.number;
+        let act = (bucket == Bucket::Unguarded)
+            .then(|| format!("/reconciliation/{id}?bucket=unguarded&after={}&row={number}#act", number - 1));
+        view! { <RowOf row said act /> }
+    });
+    let rows = rows.collect_view();
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="Rows">
             <table class="cards report">
@@ -363,7 +376,7 @@ fn money_of(amount: Option<Decimal>, currency: Option<&String>) -> Option<Money>
 }
 
 #[component]
-fn RowOf(row: Row) -> impl IntoView {
+fn RowOf(row: Row, said: Vec<(RecordDecision, String)>, act: Option<String>) -> impl IntoView {
     let Row { number, together, operation, record, disagreements, notes, candidates, .. } = row;
     let here = operation.as_ref().and_then(|side| money_of(side.amount, side.currency.as_ref()));
     let there = record.as_ref().and_then(|side| money_of(side.amount, side.currency.as_ref()));
@@ -380,6 +393,11 @@ fn RowOf(row: Row) -> impl IntoView {
         }
     });
     let candidates = candidates.collect_view();
+    let name = record.as_ref().and_then(|side| side.destination_reference.clone()).unwrap_or_default();
+    let act = act.map(|address| {
+        view! { <p class="no-print"><a href=address>"Act on it"<span class="hidden">" "{name}</span></a></p> }
+    });
+    let said = (!said.is_empty()).then(|| view! { <Decisions decisions=said /> });
     let with =
         (together != number).then(|| view! { <li>{format!("goes with row {}", wording::number(together))}</li> });
     view! {
@@ -391,6 +409,8 @@ fn RowOf(row: Row) -> impl IntoView {
             <td class="number" data-label="Money there"><Amount money=there /></td>
             <td data-label="What is to be said">
                 <ul class="said">{differences} {notes} {with} {candidates}</ul>
+                {said}
+                {act}
             </td>
         </tr>
     }

@@ -1,6 +1,23 @@
 //! The words for reconciliation.
 
-use guard::reconciliation::{Bucket, Format, Origin};
+#[cfg(feature = "ssr")]
+use guard::id::ReconciliationId;
+use guard::reconciliation::{Bucket, Format, LinkVerdict, Origin};
+
+/// The page on which something is done about a record.
+#[cfg(feature = "ssr")]
+pub(crate) fn row_address(run: ReconciliationId, number: u64) -> String {
+    format!("/reconciliation/{run}?bucket=unguarded&after={}&row={number}#act", number.saturating_sub(1))
+}
+
+/// What a person said of a record and an operation, before the operation's name.
+pub(crate) const fn link_verdict(verdict: LinkVerdict) -> &'static str {
+    match verdict {
+        LinkVerdict::Confirmed => "belongs to",
+        LinkVerdict::Refused => "does not belong to",
+        LinkVerdict::Adopted => "was adopted as",
+    }
+}
 
 /// The word for a bucket.
 pub(crate) const fn bucket_word(bucket: Bucket) -> &'static str {

@@ -13,7 +13,7 @@ use crate::amendment::AmendmentState;
 use crate::conflict::{Conflict, ConflictOutcome, ConflictStanding, Places};
 use crate::decision::{Asker, Decision, DecisionName, Verdict, decide};
 use crate::diff::{CHANGES_LISTED_MAX, Change, changes};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{FINGERPRINT_SCHEME_OF_RECORD, Fingerprint};
 use crate::id::ConflictId;
 use crate::json::Json;
 use crate::key::{OperationKey, REVISION_MAX};
@@ -237,6 +237,13 @@ impl Guard {
         request: &BeginRequest,
         workflow: &VersionedWorkflow,
     ) -> Result<Fingerprint, Refusal> {
+        if operation.fingerprint_scheme == FINGERPRINT_SCHEME_OF_RECORD {
+            // Its payload never came: what the record shows of it, its money, is compared.
+            let shown = operation.money.as_ref();
+            if shown.is_none() || shown == workflow.workflow.money(&request.payload).as_ref() {
+                return Ok(operation.fingerprint);
+            }
+        }
         let held_volatile = self.volatile_of(operation).await?;
         let present: &[Pointer] = &workflow.workflow.volatile;
         let received = Fingerprint::of(&request.payload, held_volatile.as_deref().unwrap_or(present));

@@ -23,8 +23,8 @@ use crate::pointer::Pointer;
 use crate::queue::{Filter, Order, PAGE_ROWS_MAX, PageRequest};
 use crate::reconciliation::matching::{Decided, Link, Matching, OperationVerdict, RecordVerdict, TooMany};
 use crate::reconciliation::{
-    Bucket, CANDIDATES_SHOWN_MAX, CONTRADICTIONS_ALWAYS_OPENED, Candidate, Coverage, Disagreement, Note, Origin,
-    Progress, Reconciled, Record, RecordSide, Row, Run, RunFilter, Scope as RunScope, SourceSide, Summary,
+    Bucket, CANDIDATES_SHOWN_MAX, CONTRADICTIONS_ALWAYS_OPENED, Candidate, Coverage, Disagreement, LinkVerdict, Note,
+    Origin, Progress, Reconciled, Record, RecordSide, Row, Run, RunFilter, Scope as RunScope, SourceSide, Summary,
     WARNINGS_MAX, amount_difference, compare, is_currency, resembles,
 };
 use crate::refusal::Refusal;
@@ -326,7 +326,18 @@ impl Guard {
         let ids: Vec<OperationId> = places.iter().filter_map(|at| writing.decided.operation_at(*at)).collect();
         let found = self.inner.store.operations_by_id(&ids).await?;
         let payloads = self.payloads(writing.workflow, &ids).await?;
+        let decisions = self.inner.store.record_decisions_of(&ids).await?;
+        let is_refused = |id: OperationId| {
+            decisions.iter().any(|decision| {
+                decision.operation == id
+                    && decision.verdict == LinkVerdict::Refused
+                    && record.destination_reference.as_ref() == Some(&decision.reference)
+            })
+        };
         let candidate = |operation: &Operation| {
+            if is_refused(operation.id) {
+                return None;
+            }
             let same_fields = resembles(writing.workflow, payloads.get(&operation.id), record)?;
             let document = operation.key.document.as_str().to_owned();
             let is_named = record.document.as_deref() == Some(document.as_str());
@@ -355,6 +366,12 @@ impl Guard {
             }
         }
         Err(contended())
+    }
+
+    /// Says that an operation lies among those that both sides hold.
+    pub(super) async fn say_matched(&self, run: &Run, operation: OperationId) -> Result<(), Refusal> {
+        let said = Said { operation, bucket: Bucket::Matched, finding: None, disagreements: Vec::new() };
+        self.say(run, &said).await.map(drop)
     }
 
     async fn replacement(&self, run: &Run, operation: &Operation, said: &Said) -> Result<Replacement, Refusal> {

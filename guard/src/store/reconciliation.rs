@@ -1,11 +1,13 @@
 //! What is kept of reconciliations: runs, their rows, and what the last one said of each operation.
 
+use std::ops::RangeInclusive;
+
 use async_trait::async_trait;
 
 use super::{Replaced, Replacement};
 use crate::id::{OperationId, ReconciliationId};
 use crate::operation::Operation;
-use crate::reconciliation::{Bucket, Reconciled, Row, Run, RunFilter};
+use crate::reconciliation::{Bucket, OpenDuplicates, Reconciled, RecordDecision, Row, Run, RunFilter};
 use crate::refusal::StoreFault;
 use crate::token::Reach;
 
@@ -63,6 +65,22 @@ pub trait Reconciliations: Send + Sync {
 
     /// What the last reconciliation said of these operations, of those that had one.
     async fn reconciled(&self, operations: &[OperationId]) -> Result<Vec<Reconciled>, StoreFault>;
+
+    /// Keeps what a person said of a record and an operation, in place of what was said of both before.
+    async fn put_record_decision(&self, decision: &RecordDecision) -> Result<(), StoreFault>;
+
+    /// What people said of the records in these rows of a run, by the number of the row.
+    async fn record_decisions_of_rows(
+        &self,
+        run: ReconciliationId,
+        numbers: RangeInclusive<u64>,
+    ) -> Result<Vec<RecordDecision>, StoreFault>;
+
+    /// What people said of these operations and records.
+    async fn record_decisions_of(&self, operations: &[OperationId]) -> Result<Vec<RecordDecision>, StoreFault>;
+
+    /// Disputed operations that the last reconciliation found more than once at their destinations, by company and workflow.
+    async fn open_duplicates(&self) -> Result<Vec<OpenDuplicates>, StoreFault>;
 
     /// Makes changes of different operations together, each for itself, in their order.
     async fn replace_all(&self, replacements: Vec<Replacement>) -> Result<Vec<Replaced>, StoreFault>;

@@ -22,7 +22,9 @@ pub use history::{ConflictGroupRow, ConflictRow, CountRow, DeliveryRow, EntryRow
 pub use lists::{RunItemRow, RunRow, ViewRow};
 pub use operation::OperationRow;
 pub use period::{ClosedPeriodRow, DayRow, PeriodOperationRow, period_uuid};
-pub use reconciliation::{ReconciledRow, ReconciliationRow, ReportRow};
+pub use reconciliation::{
+    OpenDuplicatesRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow, record_digest,
+};
 pub use recovery::{AccessRow, RecoveryRow};
 pub use review::ReviewRow;
 pub use rules::{ReceivedRow, RuleProposalRow, WorkflowVersionRow};

@@ -206,12 +206,17 @@ impl Told {
             self.state = Some(state);
         }
         match entry.kind {
-            EntryKind::Begun | EntryKind::Registered | EntryKind::AmendmentProposed => {
+            EntryKind::Begun | EntryKind::Registered | EntryKind::AmendmentProposed | EntryKind::Adopted => {
+                self.destination_reference = fact("destination_reference").or(self.destination_reference.take());
                 self.key = fact("key").or(self.key.take());
                 self.fingerprint = fact("fingerprint").or(self.fingerprint.take());
                 self.lease = fact("lease").or(self.lease.take());
             }
-            EntryKind::Reported | EntryKind::LookedUp | EntryKind::Resolved | EntryKind::Reconciled => {
+            EntryKind::Reported
+            | EntryKind::LookedUp
+            | EntryKind::Resolved
+            | EntryKind::Reconciled
+            | EntryKind::CandidateConfirmed => {
                 self.destination_reference = fact("destination_reference").or(self.destination_reference.take());
             }
             EntryKind::MarkedSending
@@ -224,6 +229,7 @@ impl Told {
             | EntryKind::ClaimReleased
             | EntryKind::EvidenceAdded
             | EntryKind::FieldsOpened
+            | EntryKind::CandidateRefused
             | EntryKind::KeptWaiting
             | EntryKind::ResolutionProposed
             | EntryKind::ResolutionRejected

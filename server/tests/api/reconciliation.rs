@@ -99,6 +99,17 @@ async fn everything_lies_in_its_bucket_and_both_sides_add_up(fresh: Fresh) {
         assert_eq!(told.len() > 2, kinds.len() > 2, "{told:?}");
     }
     assert_eq!(worker.read(&unknown.id).await["destination_reference"], "R-5");
+    let open = desk.server.guard.open_duplicates(&Reach::EVERYTHING).await.unwrap();
+    let open: Vec<_> = open.iter().map(|open| (open.number, open.run.to_string())).collect();
+    assert_eq!(open, [(1, run["id"].as_str().unwrap().to_owned())]);
+    let metrics = Answer::raw(worker.request(Method::GET, "/metrics").send().await.unwrap()).await.text;
+    for line in [
+        "onceover_destination_duplicates{workflow=\"handoff\",company=\"ACME\"} 1",
+        "onceover_reconciliation_findings{workflow=\"handoff\",company=\"ACME\",bucket=\"missing\"} 1",
+        "onceover_reconciliation_last_timestamp_seconds{workflow=\"handoff\",company=\"ACME\"} ",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
     let doubled = rows(&worker, &run, "bucket=duplicated").await.json();
     let references: Vec<&str> = doubled["rows"]
         .as_array()

@@ -43,7 +43,7 @@ const RULED: &str = "ruled";
 const DECIDED: &str = "decided";
 
 /// Another payload than that of every operation.
-const CHANGED: &str = r#"{"amount":"236.00"}"#;
+const CHANGED: &str = r#"{"amount":"236.00","currency":"EUR"}"#;
 
 /// What exists nowhere.
 const NOWHERE: &str = "01920000-0000-7000-8000-000000000000";
@@ -87,6 +87,8 @@ enum Thing {
     Run,
     /// A reconciliation with a record that nobody guards.
     Reconciliation,
+    /// A reconciliation with a record that may belong to an operation that waits.
+    Candidate,
     /// A view that the one who asks has kept.
     View,
 }
@@ -134,6 +136,21 @@ const FUNCTIONS: &[Function] = &[
         request: |given| {
             let email = format!("new{}@example.test", given.number);
             Request::Form(vec![("draft[email]", email), ("draft[role]", "viewer".to_owned())])
+        },
+    },
+    Function {
+        name: "adopt_record",
+        may: WHO_PROPOSES,
+        about: Thing::Reconciliation,
+        request: |given| {
+            Request::Form(vec![
+                ("draft[run]", given.text("id")),
+                ("draft[number]", "1".to_owned()),
+                ("draft[source_system]", "shop".to_owned()),
+                ("draft[document]", format!("adopted-{}", given.number)),
+                ("draft[action]", "create".to_owned()),
+                ("draft[reason]", "it was made by hand".to_owned()),
+            ])
         },
     },
     Function {
@@ -215,6 +232,21 @@ const FUNCTIONS: &[Function] = &[
         may: WHO_PROPOSES,
         about: Thing::Amendment,
         request: |given| Request::Form(given.amendment_decision("withdraw")),
+    },
+    Function {
+        name: "decide_candidate",
+        may: WHO_RESOLVES,
+        about: Thing::Candidate,
+        request: |given| {
+            Request::Form(vec![
+                ("draft[run]", given.text("id")),
+                ("draft[number]", "1".to_owned()),
+                ("draft[operation]", given.text("operation")),
+                ("draft[version]", given.about["version"].to_string()),
+                ("draft[belonging]", "differs".to_owned()),
+                ("draft[reason]", "another customer's".to_owned()),
+            ])
+        },
     },
     Function {
         name: "decide_conflict",
@@ -404,7 +436,7 @@ const FUNCTIONS: &[Function] = &[
         name: "read_reconciliation",
         may: EVERYBODY,
         about: Thing::Reconciliation,
-        request: |given| Request::Json(json!({ "id": given.about["id"], "bucket": "", "after": 0 })),
+        request: |given| Request::Json(json!({ "id": given.about["id"], "bucket": "", "after": 0, "row": null })),
     },
     Function {
         name: "read_rules",
@@ -536,6 +568,8 @@ impl World {
         let named = |name: &str| Workflow::named(KeyPart::new(name).unwrap());
         let mut workflow = named(HANDOFF);
         workflow.destination = Some("ledger".to_owned());
+        workflow.amount = Some("/amount".parse().unwrap());
+        workflow.currency = Some("/currency".parse().unwrap());
         workflow.amendment.amendable = vec!["/amount".parse().unwrap()];
         workflow.amendment.before_reconciliation = Correction::Amend;
         let workflows = vec![workflow, named(RULED), named(DECIDED)];
@@ -573,7 +607,7 @@ impl World {
         self.number += 1;
         json!({
             "workflow": HANDOFF, "company": company, "source_system": "shop",
-            "document": format!("{company}-{}", self.number), "payload": { "amount": "118.00" },
+            "document": format!("{company}-{}", self.number), "payload": { "amount": "118.00", "currency": "EUR" },
         })
     }
 
@@ -700,6 +734,23 @@ impl World {
                 assert_eq!(answer.status, StatusCode::CREATED, "{answer:?}");
                 let answer: Value = serde_json::from_str(&answer.body).unwrap();
                 json!({ "id": answer["reconciliation"]["id"] })
+            }
+            Thing::Candidate => {
+                self.number += 1;
+                let amount = format!("{}.01", 7_000 + self.number);
+                let mut document = self.document(company);
+                document["payload"]["amount"] = json!(amount);
+                let lost = json!({ "outcome": "unknown", "reason": "the connection was lost" });
+                let unknown = self.operation(&document, lost).await;
+                let path = format!("/api/v1/reconciliations?workflow={HANDOFF}&company={company}");
+                let file = format!("destination_reference,amount,currency\nmaybe-{},{amount},EUR\n", self.number);
+                let request = self.whole.post(&path).bearer_auth(&self.token).header("content-type", "text/csv");
+                let answer = self.whole.clone().send(request.body(file)).await;
+                assert_eq!(answer.status, StatusCode::CREATED, "{answer:?}");
+                let answer: Value = serde_json::from_str(&answer.body).unwrap();
+                let id = unknown["id"].as_str().unwrap().parse().unwrap();
+                let version = guard.operation(&Reach::EVERYTHING, id).await.unwrap().version;
+                json!({ "id": answer["reconciliation"]["id"], "operation": unknown["id"], "version": version })
             }
             Thing::View => {
                 let name = format!("view{}", self.number);
@@ -854,8 +905,10 @@ async fn nothing_of_another_company_is_seen_or_touched() {
         assert_eq!(hidden, missing);
         let touching = [
             "claim",
+            "adopt_record",
             "compare_versions",
             "decide_amendment",
+            "decide_candidate",
             "decide_conflict",
             "look_up_now",
             "open_fields",

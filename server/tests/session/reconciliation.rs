@@ -3,12 +3,12 @@
 use guard::actor::Actor;
 use guard::key::KeyPart;
 use guard::person::Role;
-use guard::reconciliation::{Run, RunFilter};
+use guard::reconciliation::{Bucket, Run, RunFilter};
 use guard::service::Definitions;
-use guard::token::Reach;
+use guard::token::{Reach, Scope};
 use guard::workflow::Workflow;
 use reqwest::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::support::{Answer, Browser, Desk, Scratch, on_each_database};
 
@@ -16,7 +16,10 @@ const BOUNDARY: &str = "a-line-that-no-file-has";
 
 async fn desk(scratch: &Scratch) -> Desk {
     let desk = scratch.desk().await;
-    let workflows = vec![Workflow::named(KeyPart::new("handoff").unwrap())];
+    let mut workflow = Workflow::named(KeyPart::new("handoff").unwrap());
+    workflow.amount = Some("/total".parse().unwrap());
+    workflow.currency = Some("/currency".parse().unwrap());
+    let workflows = vec![workflow];
     let definitions = Definitions { workflows, destinations: Vec::new() };
     desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
     desk
@@ -124,6 +127,161 @@ async fn who_may_not_hand_in_is_refused_and_sees_why() {
         assert!(hand_in(&mut stranger, &OF_ACME, FILE).await.leads().1.starts_with("/login"));
         let runs = runs(&desk).await;
         assert_eq!(runs, [], "nothing of it was stored");
+    })
+    .await;
+}
+
+/// An automation beside the desk.
+struct Shop {
+    browser: Browser,
+    token: String,
+}
+
+impl Shop {
+    async fn of(desk: &Desk) -> Self {
+        let scopes = Scope::ALL.into_iter().collect();
+        let made = desk.guard.create_token("shop", scopes, Reach::EVERYTHING, &Actor::CommandLine).await.unwrap();
+        Self { browser: desk.whole().await, token: made.1.reveal().to_owned() }
+    }
+
+    async fn ask(&mut self, path: &str, body: &Value) -> (u16, Value) {
+        let request = self.browser.post(path).bearer_auth(&self.token).json(body);
+        let answer = self.browser.send(request).await;
+        (answer.status.as_u16(), serde_json::from_str(&answer.body).unwrap())
+    }
+
+    async fn begin(&mut self, document: &str, total: &str) -> (u16, Value) {
+        let body = json!({
+            "workflow": "handoff", "company": "acme", "source_system": "shop", "document": document,
+            "payload": { "total": total, "currency": "EUR", "customer": "C-7" },
+        });
+        self.ask("/api/v1/operations", &body).await
+    }
+
+    /// An operation of which nobody knows whether it was applied.
+    async fn lose(&mut self, document: &str, total: &str) -> String {
+        let (_, begun) = self.begin(document, total).await;
+        let id = begun["operation"]["id"].as_str().unwrap().to_owned();
+        let lost = json!({ "lease_token": begun["lease"]["token"], "outcome": "unknown", "reason": "no answer" });
+        assert_eq!(self.ask(&format!("/api/v1/operations/{id}/outcome"), &lost).await.0, 200);
+        id
+    }
+}
+
+/// Hands a file in; the id of its report.
+async fn reconciled(browser: &mut Browser, file: &str) -> String {
+    let answer = hand_in(browser, &OF_ACME, file).await;
+    let report = answer.location.clone().unwrap();
+    report.strip_prefix("/reconciliation/").unwrap_or_else(|| panic!("{answer:?}")).to_owned()
+}
+
+async fn act(browser: &mut Browser, function: &str, fields: &[(&str, &str)]) -> Answer {
+    let request = browser.post(&format!("/fn/{function}")).header("accept", "text/html");
+    browser.send(request.form(fields)).await
+}
+
+async fn is_sound(desk: &Desk) {
+    server::trail::verify(&*desk.database.ledger, &desk.guard.catalogue()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_adopted_record_is_answered_and_nothing_is_sent() {
+    on_each_database(async |scratch: &Scratch| {
+        let desk = desk(scratch).await;
+        desk.with_person("olga@example.test", Role::Operator).await;
+        let mut olga = desk.signed_in("olga@example.test").await;
+        let mut shop = Shop::of(&desk).await;
+        let run = reconciled(&mut olga, "destination_reference,document,amount,currency\nR-1,INV-1,9.00,EUR\n").await;
+        let place = format!("/reconciliation/{run}?bucket=unguarded&after=0&row=1");
+        let form = olga.open(&place).await.body;
+        assert!(form.contains("Adopt this record") && form.contains("value=\"INV-1\""), "{form}");
+        let adopt = async |browser: &mut Browser, document: &str, reason: &str| {
+            let fields = [
+                ("draft[run]", run.as_str()),
+                ("draft[number]", "1"),
+                ("draft[source_system]", "shop"),
+                ("draft[document]", document),
+                ("draft[action]", "create"),
+                ("draft[reason]", reason),
+            ];
+            let answer = act(browser, "adopt_record", &fields).await;
+            assert_eq!(answer.location, Some(format!("{place}#act")));
+            browser.open(&place).await.body
+        };
+        let refused = adopt(&mut olga, "INV-1", " ").await;
+        assert!(
+            refused.contains("Nothing was adopted") && refused.contains("Adopt this record"),
+            "a reason is asked for"
+        );
+        let page = adopt(&mut olga, "INV-1", "made by hand in March").await;
+        assert!(page.contains("was adopted as") && page.contains("made by hand in March"), "{page}");
+        assert!(!page.contains("Adopt this record"), "it is settled");
+
+        let (status, answer) = shop.begin("INV-1", "9.0").await;
+        assert_eq!((status, &answer["decision"]), (200, &json!("replay")), "{answer}");
+        assert_eq!(answer["operation"]["destination_reference"], "R-1");
+        assert_eq!(shop.begin("INV-1", "9.01").await.0, 422, "another amount is a conflict");
+        // Once more changes nothing, and the record belongs to one operation only.
+        adopt(&mut olga, "INV-1", "again").await;
+        adopt(&mut olga, "INV-2", "again").await;
+        assert_eq!(shop.begin("INV-2", "9.00").await.1["decision"], "proceed", "it was not adopted");
+
+        let again = reconciled(&mut olga, "destination_reference,amount,currency\nR-1,9.00,EUR\n").await;
+        let report = desk.guard.reconciliation(&Reach::EVERYTHING, again.parse().unwrap()).await.unwrap();
+        assert_eq!(report.summary.count(Bucket::Matched), 1);
+        let id = answer["operation"]["id"].as_str().unwrap().parse().unwrap();
+        assert!(desk.guard.reconciled_at(id).await.unwrap().is_some());
+        is_sound(&desk).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_person_says_whether_a_record_belongs_to_an_operation() {
+    on_each_database(async |scratch: &Scratch| {
+        let desk = desk(scratch).await;
+        for (email, role) in [("olga@example.test", Role::Operator), ("fay@example.test", Role::Finance)] {
+            desk.with_person(email, role).await;
+        }
+        let mut olga = desk.signed_in("olga@example.test").await;
+        let mut fay = desk.signed_in("fay@example.test").await;
+        let mut shop = Shop::of(&desk).await;
+        let (one, other) = (shop.lose("INV-7", "50.00").await, shop.lose("INV-8", "60.00").await);
+        let file = "destination_reference,amount,currency\nR-7,50.00,EUR\nR-8,60.00,EUR\n";
+        let run = reconciled(&mut olga, file).await;
+        let decide = async |browser: &mut Browser, number: u64, id: &str, belonging: &str, version: u64| {
+            let (number_text, version) = (number.to_string(), version.to_string());
+            let fields = [
+                ("draft[run]", run.as_str()),
+                ("draft[number]", &number_text),
+                ("draft[operation]", id),
+                ("draft[version]", &version),
+                ("draft[belonging]", belonging),
+                ("draft[reason]", "the customer's name says so"),
+            ];
+            act(browser, "decide_candidate", &fields).await;
+            let after = number - 1;
+            browser.open(&format!("/reconciliation/{run}?bucket=unguarded&after={after}&row={number}")).await.body
+        };
+        let state = async |id: &str| {
+            let held = desk.guard.operation(&Reach::EVERYTHING, id.parse().unwrap()).await.unwrap();
+            (held.state.name().as_str(), held.state.destination_reference().map(ToOwned::to_owned))
+        };
+        assert!(decide(&mut fay, 1, &one, "belongs", 2).await.contains("Nothing was decided"), "by role");
+        assert!(decide(&mut olga, 1, &one, "belongs", 1).await.contains("Nothing was decided"), "a stale form");
+        assert_eq!(state(&one).await.0, "unknown");
+        decide(&mut olga, 2, &one, "belongs", 2).await;
+        assert_eq!(state(&one).await.0, "unknown", "it is no candidate of that record");
+        assert!(decide(&mut olga, 1, &one, "belongs", 2).await.contains("belongs to"));
+        assert_eq!(state(&one).await, ("confirmed", Some("R-7".to_owned())));
+        assert!(desk.guard.reconciled_at(one.parse().unwrap()).await.unwrap().is_some());
+        assert!(decide(&mut olga, 2, &other, "differs", 2).await.contains("does not belong to"));
+        assert_eq!(state(&other).await, ("unknown", None), "nothing is moved");
+        // What was said stays said: it is no candidate of the next reconciliation either.
+        let next = reconciled(&mut olga, &format!("{file}R-9,1.00,EUR\n")).await;
+        let row = desk.guard.unguarded_row(&Reach::EVERYTHING, next.parse().unwrap(), 2).await.unwrap().1;
+        assert_eq!(row.candidates, []);
+        is_sound(&desk).await;
     })
     .await;
 }

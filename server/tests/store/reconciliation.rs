@@ -1,7 +1,11 @@
 //! Reconciliations: runs that are the same when their identity is, rows by bucket, and what was last said of an operation.
 
 use guard::id::{OperationId, ReconciliationId};
-use guard::reconciliation::{Bucket, Format, Origin, Progress, Reconciled, Row, Run, RunFilter, Scope, Summary};
+use guard::reconciliation::{
+    Bucket, Format, LinkVerdict, OpenDuplicates, Origin, Progress, Reconciled, RecordDecision, Row, Run, RunFilter,
+    Scope, Summary,
+};
+use guard::state::State;
 use guard::store::Replaced;
 use guard::token::Reach;
 
@@ -13,6 +17,8 @@ on_both!(
     rows_are_read_by_bucket_behind_a_number,
     what_was_said_of_an_operation_is_stored_with_its_change,
     operations_are_found_by_reference_within_their_workflow_and_company,
+    the_last_word_on_a_record_and_an_operation_is_kept,
+    what_is_held_twice_counts_while_it_is_disputed,
 );
 
 fn run(number: u128, identity: &str) -> Run {
@@ -143,5 +149,64 @@ async fn operations_are_found_by_reference_within_their_workflow_and_company(fre
     assert_eq!(store.operations_by_id(&[two.id, OperationId::from_u128(3)]).await.unwrap().len(), 1);
     let payloads = store.payloads_of(&[one.id, OperationId::from_u128(3)]).await.unwrap();
     assert_eq!(payloads.len(), 1);
+    fresh.remove().await;
+}
+
+async fn the_last_word_on_a_record_and_an_operation_is_kept(fresh: Fresh) {
+    let store = &fresh.database.store;
+    let (one, two) = (fresh.begun("1").await, fresh.begun("2").await);
+    let run = ReconciliationId::from_u128(7);
+    let said = |operation: OperationId, reference: &str, verdict, number| RecordDecision {
+        operation,
+        reference: reference.to_owned(),
+        verdict,
+        run,
+        number,
+        by: "olga@example.test".to_owned(),
+        at: moment(3),
+        reason: "seen".to_owned(),
+    };
+    // An id as long as one may be.
+    let long = "\u{e9}".repeat(1_000);
+    let first = said(one.id, "R-1", LinkVerdict::Refused, 1);
+    let last = RecordDecision { verdict: LinkVerdict::Confirmed, ..first.clone() };
+    let other = said(two.id, &long, LinkVerdict::Adopted, 2);
+    for decision in [&first, &other, &last, &last] {
+        assert_eq!(store.put_record_decision(decision).await, Ok(()));
+    }
+    assert_eq!(store.record_decisions_of_rows(run, 1..=2).await, Ok(vec![last.clone(), other.clone()]));
+    assert_eq!(store.record_decisions_of_rows(run, 2..=9).await, Ok(vec![other.clone()]));
+    assert_eq!(store.record_decisions_of_rows(ReconciliationId::from_u128(8), 1..=9).await, Ok(Vec::new()));
+    assert_eq!(store.record_decisions_of(&[one.id]).await, Ok(vec![last]));
+    assert_eq!(store.record_decisions_of(&[]).await, Ok(Vec::new()));
+    fresh.remove().await;
+}
+
+async fn what_is_held_twice_counts_while_it_is_disputed(fresh: Fresh) {
+    let store = &fresh.database.store;
+    assert_eq!(store.open_duplicates().await, Ok(Vec::new()));
+    for (document, bucket, is_disputed) in
+        [("1", Bucket::Duplicated, true), ("2", Bucket::Duplicated, false), ("3", Bucket::Mismatched, true)]
+    {
+        let begun = fresh.begun(document).await;
+        let mut change = confirmation(&begun);
+        if is_disputed {
+            change.operation.state = State::Disputed {
+                since: moment(4),
+                reason: "two records".to_owned(),
+                destination_reference: Some("task 907".to_owned()),
+            };
+        }
+        change.reconciled =
+            Some(Reconciled { operation: begun.id, run: ReconciliationId::from_u128(7), bucket, at: moment(4) });
+        assert_eq!(store.replace(change).await, Ok(Replaced::Replaced));
+    }
+    let open = OpenDuplicates {
+        workflow: "handoff".to_owned(),
+        company: "ACME".to_owned(),
+        number: 1,
+        run: ReconciliationId::from_u128(7),
+    };
+    assert_eq!(store.open_duplicates().await, Ok(vec![open]));
     fresh.remove().await;
 }

@@ -1,12 +1,14 @@
 //! Reconciliations in memory.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use async_trait::async_trait;
 use guard::id::{OperationId, ReconciliationId};
 use guard::operation::Operation;
-use guard::reconciliation::{Bucket, Progress, Reconciled, Row, Run, RunFilter};
+use guard::reconciliation::{Bucket, OpenDuplicates, Progress, Reconciled, RecordDecision, Row, Run, RunFilter};
 use guard::refusal::StoreFault;
+use guard::state::StateName;
 use guard::store::{Reconciliations, Replaced, Replacement, Store};
 use guard::token::Reach;
 
@@ -17,6 +19,7 @@ pub struct ReconciliationTables {
     pub runs: BTreeMap<ReconciliationId, Run>,
     pub rows: BTreeMap<(ReconciliationId, Bucket, u64), Row>,
     pub reconciled: BTreeMap<OperationId, Reconciled>,
+    pub decisions: BTreeMap<(OperationId, String), RecordDecision>,
 }
 
 #[async_trait]
@@ -135,6 +138,52 @@ impl Reconciliations for Memory {
     async fn reconciled(&self, operations: &[OperationId]) -> Result<Vec<Reconciled>, StoreFault> {
         let tables = self.tables();
         Ok(operations.iter().filter_map(|id| tables.reconciliations.reconciled.get(id)).cloned().collect())
+    }
+
+    async fn put_record_decision(&self, decision: &RecordDecision) -> Result<(), StoreFault> {
+        let place = (decision.operation, decision.reference.clone());
+        self.write(|tables| drop(tables.reconciliations.decisions.insert(place.clone(), decision.clone()))).await
+    }
+
+    async fn record_decisions_of_rows(
+        &self,
+        run: ReconciliationId,
+        numbers: RangeInclusive<u64>,
+    ) -> Result<Vec<RecordDecision>, StoreFault> {
+        let tables = self.tables();
+        let decisions = tables.reconciliations.decisions.values();
+        let mut found: Vec<RecordDecision> =
+            decisions.filter(|one| one.run == run && numbers.contains(&one.number)).cloned().collect();
+        found.sort_by_key(|decision| (decision.number, decision.operation));
+        Ok(found)
+    }
+
+    async fn record_decisions_of(&self, operations: &[OperationId]) -> Result<Vec<RecordDecision>, StoreFault> {
+        let tables = self.tables();
+        let decisions = tables.reconciliations.decisions.values();
+        Ok(decisions.filter(|decision| operations.contains(&decision.operation)).cloned().collect())
+    }
+
+    async fn open_duplicates(&self) -> Result<Vec<OpenDuplicates>, StoreFault> {
+        let tables = self.tables();
+        let mut found: BTreeMap<(String, String), OpenDuplicates> = BTreeMap::new();
+        for said in tables.reconciliations.reconciled.values().filter(|said| said.bucket == Bucket::Duplicated) {
+            let Some(operation) = tables.operations.get(&said.operation) else { continue };
+            if operation.state.name() != StateName::Disputed {
+                continue;
+            }
+            let (workflow, company) =
+                (operation.key.workflow.as_str().to_owned(), operation.key.company.as_str().to_owned());
+            let open = found.entry((company.clone(), workflow.clone())).or_insert(OpenDuplicates {
+                workflow,
+                company,
+                number: 0,
+                run: said.run,
+            });
+            open.number += 1;
+            open.run = open.run.max(said.run);
+        }
+        Ok(found.into_values().collect())
     }
 
     async fn replace_all(&self, replacements: Vec<Replacement>) -> Result<Vec<Replaced>, StoreFault> {

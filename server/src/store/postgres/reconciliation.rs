@@ -1,10 +1,14 @@
 //! Reconciliations.
 
+use std::ops::RangeInclusive;
+
 use async_trait::async_trait;
 use futures::future::try_join_all;
 use guard::id::{OperationId, ReconciliationId};
 use guard::operation::Operation;
-use guard::reconciliation::{Bucket, Progress, Reconciled, Row, Run, RunFilter};
+use guard::reconciliation::{
+    Bucket, DUPLICATES_COUNTED_MAX, OpenDuplicates, Progress, Reconciled, RecordDecision, Row, Run, RunFilter,
+};
 use guard::refusal::StoreFault;
 use guard::store::{Reconciliations, Replaced, Replacement, Store};
 use guard::token::Reach;
@@ -13,7 +17,10 @@ use uuid::Uuid;
 
 use super::connection::bounded;
 use super::{PostgresStore, uuid};
-use crate::store::row::{OperationRow, ReconciledRow, ReconciliationRow, ReportRow, column_number, json_text};
+use crate::store::row::{
+    OpenDuplicatesRow, OperationRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow, column_number,
+    json_text, record_digest,
+};
 
 const fn run_id(id: ReconciliationId) -> Uuid {
     Uuid::from_u128(id.as_u128())
@@ -219,6 +226,47 @@ impl Reconciliations for PostgresStore {
     async fn reconciled(&self, operations: &[OperationId]) -> Result<Vec<Reconciled>, StoreFault> {
         let sql = format!("SELECT {} FROM reconciled WHERE operation = ANY($1)", ReconciledRow::COLUMNS);
         self.all::<ReconciledRow, _>(sqlx::query(&sql).bind(ids(operations))).await
+    }
+
+    async fn put_record_decision(&self, decision: &RecordDecision) -> Result<(), StoreFault> {
+        let mut connection = self.connection().await?;
+        let sql = "INSERT INTO record_decision (operation, digest, run, number, content) VALUES ($1, $2, $3, $4, $5) \
+                   ON CONFLICT (operation, digest) DO UPDATE SET run = excluded.run, number = excluded.number, \
+                   content = excluded.content";
+        let put = sqlx::query(sql)
+            .bind(uuid(decision.operation))
+            .bind(record_digest(&decision.reference).to_vec())
+            .bind(run_id(decision.run))
+            .bind(column_number(decision.number))
+            .bind(json_text(decision));
+        let put = bounded(put.execute(&mut *connection)).await;
+        put.map(drop).map_err(|trouble| trouble.fault(&decision.operation))
+    }
+
+    async fn record_decisions_of_rows(
+        &self,
+        run: ReconciliationId,
+        numbers: RangeInclusive<u64>,
+    ) -> Result<Vec<RecordDecision>, StoreFault> {
+        let sql = "SELECT operation, content FROM record_decision WHERE run = $1 AND number BETWEEN $2 AND $3 \
+                   ORDER BY number, operation";
+        let question = sqlx::query(sql).bind(run_id(run));
+        let question = question.bind(column_number(*numbers.start())).bind(column_number(*numbers.end()));
+        self.all::<RecordDecisionRow, _>(question).await
+    }
+
+    async fn record_decisions_of(&self, operations: &[OperationId]) -> Result<Vec<RecordDecision>, StoreFault> {
+        let sql = "SELECT operation, content FROM record_decision WHERE operation = ANY($1) ORDER BY operation, digest";
+        self.all::<RecordDecisionRow, _>(sqlx::query(sql).bind(ids(operations))).await
+    }
+
+    async fn open_duplicates(&self) -> Result<Vec<OpenDuplicates>, StoreFault> {
+        // There is no max of a uuid: the last of the array that is in order.
+        let sql = "SELECT o.workflow, o.company, count(*) AS number, (array_agg(d.run ORDER BY d.run DESC))[1] AS run \
+                   FROM (SELECT operation, run FROM reconciled WHERE bucket = 'duplicated' LIMIT $1) d \
+                   JOIN operation o ON o.id = d.operation WHERE o.state = 'disputed' \
+                   GROUP BY o.company, o.workflow ORDER BY o.company, o.workflow";
+        self.all::<OpenDuplicatesRow, _>(sqlx::query(sql).bind(i64::from(DUPLICATES_COUNTED_MAX))).await
     }
 
     async fn replace_all(&self, replacements: Vec<Replacement>) -> Result<Vec<Replaced>, StoreFault> {

@@ -1,8 +1,9 @@
 //! Rows of reconciliation: runs and their rows are kept as JSON, whose shape `guard` owns; what is searched by stands beside it.
 
 use guard::id::{OperationId, ReconciliationId};
-use guard::reconciliation::{Bucket, Reconciled, Row, Run};
+use guard::reconciliation::{Bucket, OpenDuplicates, Reconciled, RecordDecision, Row, Run};
 use guard::refusal::StoreFault;
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::{Place, uuid};
@@ -76,6 +77,50 @@ impl TryFrom<ReconciledRow> for Reconciled {
             run: ReconciliationId::from_u128(row.run.as_u128()),
             bucket: place.some("bucket", Bucket::parse(&row.bucket))?,
             at: place.moment("at", row.at)?,
+        })
+    }
+}
+
+/// A row of `record_decision`.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs, reason = "the columns are described in the migration")]
+pub struct RecordDecisionRow {
+    pub operation: Uuid,
+    pub content: String,
+}
+
+impl TryFrom<RecordDecisionRow> for RecordDecision {
+    type Error = StoreFault;
+
+    fn try_from(row: RecordDecisionRow) -> Result<Self, StoreFault> {
+        Place::new("record_decision", &row.operation).json("content", &row.content)
+    }
+}
+
+/// The SHA-256 of a record's id at the destination.
+pub fn record_digest(reference: &str) -> [u8; 32] {
+    Sha256::digest(reference).into()
+}
+
+/// What is found more than once in a workflow and company.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs, reason = "as in the domain")]
+pub struct OpenDuplicatesRow {
+    pub workflow: String,
+    pub company: String,
+    pub number: i64,
+    pub run: Uuid,
+}
+
+impl TryFrom<OpenDuplicatesRow> for OpenDuplicates {
+    type Error = StoreFault;
+
+    fn try_from(row: OpenDuplicatesRow) -> Result<Self, StoreFault> {
+        Ok(Self {
+            number: Place::new("reconciled", &row.run).number("number", row.number)?,
+            workflow: row.workflow,
+            company: row.company,
+            run: ReconciliationId::from_u128(row.run.as_u128()),
         })
     }
 }

@@ -6,9 +6,9 @@ use uuid::Uuid;
 
 use super::{
     AccessRow, AmendmentRow, ClosedPeriodRow, ConflictGroupRow, ConflictRow, CountRow, DayRow, DeliveryRow,
-    DestinationRow, EntryRow, EvidenceRow, OperationRow, PeriodOperationRow, PersonRow, ReceivedRow, ReconciledRow,
-    ReconciliationRow, RecoveryRow, ReportRow, ReviewRow, RuleProposalRow, SealRow, SealingRow, TokenRow,
-    TrailCheckRow, WorkflowRow, WorkflowVersionRow,
+    DestinationRow, EntryRow, EvidenceRow, OpenDuplicatesRow, OperationRow, PeriodOperationRow, PersonRow, ReceivedRow,
+    ReconciledRow, ReconciliationRow, RecordDecisionRow, RecoveryRow, ReportRow, ReviewRow, RuleProposalRow, SealRow,
+    SealingRow, TokenRow, TrailCheckRow, WorkflowRow, WorkflowVersionRow,
 };
 
 /// A row that rusqlite can read.
@@ -161,6 +161,20 @@ impl FromSqlite for ReportRow {
     fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut columns = Columns::of(row);
         Ok(Self { run: columns.id()?, content: columns.take()? })
+    }
+}
+
+impl FromSqlite for RecordDecisionRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self { operation: columns.id()?, content: columns.take()? })
+    }
+}
+
+impl FromSqlite for OpenDuplicatesRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self { workflow: columns.take()?, company: columns.take()?, number: columns.take()?, run: columns.id()? })
     }
 }
 

@@ -1,10 +1,14 @@
 //! Reconciliations.
 
+use std::ops::RangeInclusive;
+
 use async_trait::async_trait;
 use futures::future::try_join_all;
 use guard::id::{OperationId, ReconciliationId};
 use guard::operation::Operation;
-use guard::reconciliation::{Bucket, Progress, Reconciled, Row, Run, RunFilter};
+use guard::reconciliation::{
+    Bucket, DUPLICATES_COUNTED_MAX, OpenDuplicates, Progress, Reconciled, RecordDecision, Row, Run, RunFilter,
+};
 use guard::refusal::StoreFault;
 use guard::store::{Reconciliations, Replaced, Replacement, Store};
 use guard::token::Reach;
@@ -15,7 +19,10 @@ use super::recovery::Task;
 use super::work::{self, execute};
 use super::writer::perform;
 use super::{SqliteStore, fault};
-use crate::store::row::{OperationRow, ReconciledRow, ReconciliationRow, ReportRow, column_number, json_text};
+use crate::store::row::{
+    OpenDuplicatesRow, OperationRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow, column_number,
+    json_text, record_digest,
+};
 
 fn bytes(id: ReconciliationId) -> [u8; 16] {
     id.as_u128().to_be_bytes()
@@ -234,6 +241,59 @@ impl Reconciliations for SqliteStore {
                 ReconciledRow::COLUMNS
             );
             all::<ReconciledRow, _>(connection, "reconciled", &sql, [ids])
+        })
+        .await
+    }
+
+    async fn put_record_decision(&self, decision: &RecordDecision) -> Result<(), StoreFault> {
+        let decision = decision.clone();
+        let task = Task(move |transaction: &Connection| {
+            let sql = "INSERT INTO record_decision (operation, digest, run, number, content) VALUES (?1, ?2, ?3, ?4, ?5) \
+                       ON CONFLICT (operation, digest) DO UPDATE SET run = excluded.run, number = excluded.number, \
+                       content = excluded.content";
+            let values = params![
+                &work::key(decision.operation)[..],
+                &record_digest(&decision.reference)[..],
+                bytes(decision.run),
+                column_number(decision.number),
+                json_text(&decision)
+            ];
+            execute(transaction, "record_decision", &decision.operation, sql, values).map(drop)
+        });
+        perform(&self.queue, task).await
+    }
+
+    async fn record_decisions_of_rows(
+        &self,
+        run: ReconciliationId,
+        numbers: RangeInclusive<u64>,
+    ) -> Result<Vec<RecordDecision>, StoreFault> {
+        self.read(move |connection| {
+            let sql = "SELECT operation, content FROM record_decision WHERE run = ?1 AND number BETWEEN ?2 AND ?3 \
+                       ORDER BY number, operation";
+            let values = params![bytes(run), column_number(*numbers.start()), column_number(*numbers.end())];
+            all::<RecordDecisionRow, _>(connection, "record_decision", sql, values)
+        })
+        .await
+    }
+
+    async fn record_decisions_of(&self, operations: &[OperationId]) -> Result<Vec<RecordDecision>, StoreFault> {
+        let ids = hexadecimal(operations);
+        self.read(move |connection| {
+            let sql = "SELECT operation, content FROM record_decision \
+                       WHERE operation IN (SELECT unhex(value) FROM json_each(?1)) ORDER BY operation, digest";
+            all::<RecordDecisionRow, _>(connection, "record_decision", sql, [ids])
+        })
+        .await
+    }
+
+    async fn open_duplicates(&self) -> Result<Vec<OpenDuplicates>, StoreFault> {
+        self.read(|connection| {
+            let sql = "SELECT o.workflow, o.company, count(*), max(d.run) \
+                       FROM (SELECT operation, run FROM reconciled WHERE bucket = 'duplicated' LIMIT ?1) d \
+                       JOIN operation o ON o.id = d.operation WHERE o.state = 'disputed' \
+                       GROUP BY o.company, o.workflow ORDER BY o.company, o.workflow";
+            all::<OpenDuplicatesRow, _>(connection, "reconciled", sql, [DUPLICATES_COUNTED_MAX])
         })
         .await
     }
