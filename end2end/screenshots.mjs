@@ -27,16 +27,32 @@ async function take(desk, scene, as, pages) {
   }
 }
 
+/** Hands in what the ledger holds: a record that nobody guards before the others. Answers the path of the report. */
+async function reconcile({ url, worker }) {
+  const { operations } = await worker.ask("GET", "/operations?company=acme-eu&workflow=accounting-handoff&state=confirmed");
+  const rows = operations.slice(1).map(({ destination_reference: reference }, at) => `${reference},${at},EUR`);
+  const answer = await fetch(`${url}/api/v1/reconciliations?workflow=accounting-handoff&company=acme-eu&open=all`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${worker.token}`, "content-type": "text/csv" },
+    body: ["destination_reference,amount,currency", "by-hand-1,12.50,EUR", ...rows].join("\n"),
+  });
+  return new URL((await answer.json()).reconciliation.report_url).pathname;
+}
+
 await mkdir(FOLDER, { recursive: true });
 const desk = await openStage();
 try {
-  await take(desk, "empty", "ada", { overview: "/", operations: "/operations", unknown: "/unknown" });
+  await take(desk, "empty", "ada", { overview: "/", operations: "/operations", unknown: "/unknown", reconciliation: "/reconciliation" });
   const { unknown, conflict, ending, released } = await fill(desk);
   await eventually(async () => {
     const states = await Promise.all([ending, released].map(({ operation }) => desk.worker.state(operation.id)));
     if (`${states}` !== "unknown,released") throw new Error(`they are ${states}`);
   });
+  const report = await reconcile(desk);
   await take(desk, "full", "ada", {
+    reconciliation: "/reconciliation",
+    report,
+    act: `${report}?bucket=unguarded&row=1`,
     overview: "/",
     operations: "/operations",
     filtered: "/operations?company=acme-in&state=confirmed&state=unknown",

@@ -22,7 +22,7 @@ describe("everybody can use an empty desk", () => {
   for (const colorScheme of THEMES) {
     test(`axe finds nothing in ${colorScheme}`, async () => {
       const page = await desk.page({ as: "ada", colorScheme });
-      await assertEvery(page, ["/", "/operations", "/unknown", "/conflicts", "/periods", "/activity", "/settings", "/settings/rules"]);
+      await assertEvery(page, ["/", "/operations", "/unknown", "/conflicts", "/periods", "/reconciliation", "/activity", "/settings", "/settings/rules"]);
       const stranger = await desk.page({ colorScheme });
       await assertEvery(stranger, ["/login?refused=credentials", "/welcome?refused=differ"]);
     });

@@ -1,5 +1,6 @@
 //! Tables of separated values.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, Cursor, Read};
 
 use guard::json::Json;
@@ -72,7 +73,7 @@ impl<R: Read> Reader for Table<R> {
         if !is_there {
             return Ok(None);
         }
-        let line = self.record.position().map_or(0, csv::Position::line) + self.lines_before;
+        let line = self.reader.get_mut().line_of(self.record.position().map_or(0, csv::Position::byte));
         if self.record.len() != self.header.len() {
             let message = format!("has {} columns, and the header has {}", self.record.len(), self.header.len());
             return Err(Fault::at(line, message));
@@ -148,17 +149,52 @@ struct Watched<R> {
     line: u64,
     opened_at: u64,
     record_bytes: usize,
+    /// How many bytes were read.
+    bytes: u64,
+    /// Whether the last one was a carriage return: a line feed behind it ends no second line.
+    is_after_return: bool,
+    /// Whether the next byte that ends no line starts a record.
+    is_between: bool,
+    /// Where the records start that were read ahead: the place of the byte, and the line. The CSV reader counts the line feed behind a
+    /// carriage return to the record after it, and so its line as the one before.
+    starts: VecDeque<(u64, u64)>,
 }
 
 impl<R: Read> Watched<R> {
     const fn new(input: R, delimiter: u8, lines_before: u64) -> Self {
         let (place, line) = (Place::FieldStart, lines_before + 1);
-        Self { input, delimiter, place, line, opened_at: 0, record_bytes: 0 }
+        Self {
+            input,
+            delimiter,
+            place,
+            line,
+            opened_at: 0,
+            record_bytes: 0,
+            bytes: 0,
+            is_after_return: false,
+            is_between: true,
+            starts: VecDeque::new(),
+        }
+    }
+
+    /// The line of the first record that starts at a byte or behind it; those before are forgotten.
+    fn line_of(&mut self, byte: u64) -> u64 {
+        while self.starts.front().is_some_and(|(start, _)| *start < byte) {
+            self.starts.pop_front();
+        }
+        self.starts.front().map_or(self.line, |(_, line)| *line)
     }
 
     fn watch(&mut self, byte: u8) {
         self.record_bytes += 1;
-        self.line += u64::from(byte == b'\n');
+        let ends_line = matches!(byte, b'\r' | b'\n');
+        if self.is_between && !ends_line {
+            self.starts.push_back((self.bytes, self.line));
+            self.is_between = false;
+        }
+        self.bytes += 1;
+        self.line += u64::from(ends_line && !(byte == b'\n' && self.is_after_return));
+        self.is_after_return = byte == b'\r';
         self.place = match (self.place, byte) {
             (Place::FieldStart, b'"') => {
                 self.opened_at = self.line;
@@ -168,6 +204,7 @@ impl<R: Read> Watched<R> {
             (Place::Quoted, _) | (Place::QuoteInQuoted, b'"') => Place::Quoted,
             (_, b'\r' | b'\n') => {
                 self.record_bytes = 0;
+                self.is_between = true;
                 Place::FieldStart
             }
             (_, byte) if byte == self.delimiter => Place::FieldStart,

@@ -326,3 +326,14 @@ fn a_long_table_is_read_row_by_row() {
     }
     assert_eq!((number, sum.to_string()), (100_000, "4999975000.00".to_owned()));
 }
+
+#[test]
+fn a_record_knows_the_line_on_which_it_starts_however_lines_end() {
+    for end in ["\n", "\r\n", "\r"] {
+        let text = ["document,memo", "A,one", "", "B,\"two", "lines\"", "C,three", ""].join(end);
+        let lines: Vec<u64> = good(text.as_bytes(), &document()).iter().map(|record| record.line).collect();
+        assert_eq!(lines, [2, 4, 6], "{end:?}");
+        let text = ["document,memo", "A,one", "B"].join(end);
+        assert!(refused(text.as_bytes(), &document()).starts_with("line 3: "), "{end:?}");
+    }
+}
