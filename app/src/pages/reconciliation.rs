@@ -207,7 +207,7 @@ fn Totals(totals: Vec<Total>) -> impl IntoView {
                         </tr>
                     </thead>
                     <tbody>{rows}</tbody>
-                    <tfoot>{ends}</tfoot>
+                    <tbody class="sums">{ends}</tbody>
                 </table>
             </div>
         </section>
