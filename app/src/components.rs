@@ -8,6 +8,7 @@ pub(crate) mod badge;
 pub(crate) mod banner;
 pub(crate) mod certificate;
 pub(crate) mod changes;
+pub(crate) mod channels;
 pub(crate) mod chart;
 pub(crate) mod claim;
 pub(crate) mod copy;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use guard::{
     destination::Destination,
+    id::MessageId,
     lookup::{Looked, Trial},
+    notification::{Channel, Delivery},
     operation::Operation,
     payload::Payload,
     person::Person,
@@ -32,6 +34,15 @@ pub struct Visit {
     pub passwords: Arc<dyn Passwords>,
     /// Looks at destinations.
     pub lookups: Arc<dyn Lookups>,
+    /// Sends test messages.
+    pub messengers: Arc<dyn Messengers>,
+}
+
+/// Sends messages by channels, within a bounded time.
+#[async_trait]
+pub trait Messengers: Send + Sync {
+    /// Sends a test message, once.
+    async fn test(&self, channel: &Channel, id: MessageId) -> Delivery;
 }
 
 /// Looks at destinations, within the time that their profiles give them. What goes wrong is inconclusive, with its reason.

@@ -48,4 +48,5 @@ pub(crate) mod reopen_period;
 pub(crate) mod resolve;
 pub(crate) mod revoke_token;
 pub(crate) mod save_view;
+pub(crate) mod test_channel;
 pub(crate) mod test_lookup;

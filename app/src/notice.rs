@@ -341,4 +341,17 @@ pub(crate) enum SettingsNotice {
     LookedUp(Box<LookedUp>),
     /// No destination was asked.
     LookupRefused(Box<LookupDraft>, Failure),
+    /// A channel was tried.
+    ChannelTried(Box<ChannelTried>),
+    /// No test message was sent by this channel.
+    ChannelNotTried(String, Failure),
+}
+
+/// A channel that was tried, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ChannelTried {
+    /// The channel.
+    pub name: String,
+    /// What came of it.
+    pub delivery: guard::notification::Delivery,
 }

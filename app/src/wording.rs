@@ -2,6 +2,7 @@
 
 pub(crate) mod amendment;
 pub(crate) mod look_alike;
+pub(crate) mod notification;
 mod period;
 pub(crate) mod reconciliation;
 pub(crate) mod review;

@@ -144,6 +144,10 @@ id!(
     PeriodId
 );
 id!(
+    /// Names one notification on its way: the same in each try.
+    MessageId
+);
+id!(
     /// Names one reconciliation.
     ReconciliationId
 );

@@ -25,6 +25,7 @@ pub mod look_alike;
 pub mod lookup;
 pub mod message;
 pub mod money;
+pub mod notification;
 pub mod number;
 pub mod operation;
 pub mod payload;

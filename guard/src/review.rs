@@ -199,6 +199,9 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::WorkflowRemoved
         | EntryKind::DestinationApplied
         | EntryKind::DestinationRemoved
+        | EntryKind::ChannelApplied
+        | EntryKind::ChannelRemoved
+        | EntryKind::ChannelTested
         | EntryKind::PersonAdded
         | EntryKind::TokenCreated
         | EntryKind::TokenRevoked

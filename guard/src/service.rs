@@ -15,6 +15,7 @@ mod grant;
 mod lists;
 mod look_alike;
 mod message;
+mod notification;
 mod pack;
 mod period;
 mod reconciliation;

@@ -6,6 +6,7 @@ mod amendment;
 mod conflict;
 mod lists;
 mod look_alike;
+mod notification;
 mod period;
 mod reconciliation;
 mod review;
@@ -26,6 +27,7 @@ use crate::evidence::Evidence;
 use crate::id::{ConflictId, OperationId, PersonId, TokenId};
 use crate::key::OperationKey;
 use crate::look_alike::Look;
+use crate::notification::Channel;
 use crate::operation::Operation;
 use crate::period::{Day, Period};
 use crate::person::Person;
@@ -45,6 +47,7 @@ pub use amendment::{AmendmentChange, Amendments};
 pub use conflict::{Conflicts, LISTED_CHANGES_CHARACTERS_MAX};
 pub use lists::Lists;
 pub use look_alike::{LookAlikeQuestion, LookAlikes};
+pub use notification::{Notifications, Tried};
 pub use period::Periods;
 pub use reconciliation::Reconciliations;
 pub use review::Reviews;
@@ -153,7 +156,18 @@ pub struct Delivery {
 /// Operations and what belongs to them.
 #[async_trait]
 pub trait Store:
-    Activities + Amendments + Conflicts + Lists + LookAlikes + Periods + Reconciliations + Reviews + Rules + Send + Sync
+    Activities
+    + Amendments
+    + Conflicts
+    + Lists
+    + LookAlikes
+    + Notifications
+    + Periods
+    + Reconciliations
+    + Reviews
+    + Rules
+    + Send
+    + Sync
 {
     /// The operation with this id.
     async fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
@@ -284,6 +298,8 @@ pub struct Catalogue {
     pub volatile: BTreeMap<(String, u32), Arc<[Pointer]>>,
     /// The current destinations by name.
     pub destinations: BTreeMap<String, Destination>,
+    /// The channels by which people are told, by name.
+    pub channels: BTreeMap<String, Channel>,
 }
 
 impl Catalogue {
@@ -309,6 +325,10 @@ pub enum Act {
     PutDestination(Box<Destination>),
     /// Takes a destination out.
     RemoveDestination(String),
+    /// Stores a channel; one that was switched off is switched on.
+    PutChannel(Box<Channel>),
+    /// Takes a channel out.
+    RemoveChannel(String),
     /// Adds a person with the hash of a password; a taken address is [`Administered::Taken`].
     AddPerson {
         /// The person.

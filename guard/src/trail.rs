@@ -83,6 +83,12 @@ pub enum EntryKind {
     DestinationApplied,
     /// Administration: a destination was taken out of the configuration.
     DestinationRemoved,
+    /// Administration: a channel of notifications was made or changed.
+    ChannelApplied,
+    /// Administration: a channel of notifications was taken out of the configuration.
+    ChannelRemoved,
+    /// Administration: somebody had a test message sent by a channel.
+    ChannelTested,
     /// Administration: a person was added.
     PersonAdded,
     /// Administration: a token was made.
@@ -119,7 +125,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 52] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -153,6 +159,9 @@ impl EntryKind {
         Self::WorkflowRemoved,
         Self::DestinationApplied,
         Self::DestinationRemoved,
+        Self::ChannelApplied,
+        Self::ChannelRemoved,
+        Self::ChannelTested,
         Self::PersonAdded,
         Self::TokenCreated,
         Self::TokenRevoked,
@@ -207,6 +216,9 @@ impl EntryKind {
             Self::WorkflowRemoved => "workflow_removed",
             Self::DestinationApplied => "destination_applied",
             Self::DestinationRemoved => "destination_removed",
+            Self::ChannelApplied => "channel_applied",
+            Self::ChannelRemoved => "channel_removed",
+            Self::ChannelTested => "channel_tested",
             Self::PersonAdded => "person_added",
             Self::TokenCreated => "token_created",
             Self::TokenRevoked => "token_revoked",

@@ -254,7 +254,7 @@ pub struct AmendmentRules {
     /// A proposal that nobody decides expires after this many days. Left out: [`PROPOSAL_DAYS_DEFAULT`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal_days: Option<u32>,
-    /// The addresses that are told when an amendment is proposed and when it is decided.
+    /// The addresses that are told by mail when amendments wait for approval, beside those of the channels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tell: Vec<String>,
 }
@@ -332,6 +332,11 @@ impl ReviewRules {
             return fault("review.warn_after_minutes", "is over late_after_minutes; what ages is late after that");
         }
         Ok(())
+    }
+
+    /// After how many minutes people outside of the desk are told: when it is late; when it ages, where nothing is late.
+    pub fn told_after_minutes(&self) -> Option<u32> {
+        self.late_after_minutes.or(self.warn_after_minutes)
     }
 
     /// Whether a decision about this money needs a second person. What cannot be read may be any amount.

@@ -173,7 +173,7 @@ async fn definitions_are_applied_as_a_whole() {
     let world = World::with(Vec::new()).await;
     let guard = &world.guard;
     let apply = async |workflows: Vec<Workflow>, destinations: Vec<Destination>| {
-        guard.apply(&Definitions { workflows, destinations }, &Actor::CommandLine).await
+        guard.apply(&Definitions { workflows, destinations, ..Definitions::default() }, &Actor::CommandLine).await
     };
     let sent = Workflow { destination: Some("ledger".to_owned()), ..handoff() };
     let applied = apply(vec![sent.clone(), careful()], vec![ledger()]).await.unwrap();
@@ -188,7 +188,10 @@ async fn definitions_are_applied_as_a_whole() {
     assert_eq!(changed.workflows["handoff"], AppliedChange::Changed);
     assert_eq!(changed.workflows["careful"], AppliedChange::Retired);
     assert_eq!(guard.catalogue().workflows["handoff"].version, 2);
-    assert_eq!(guard.definitions(), Definitions { workflows: vec![longer.clone()], destinations: vec![ledger()] });
+    assert_eq!(
+        guard.definitions(),
+        Definitions { workflows: vec![longer.clone()], destinations: vec![ledger()], ..Definitions::default() }
+    );
     let back = apply(vec![longer.clone(), careful()], vec![ledger()]).await.unwrap();
     assert_eq!(back.workflows["careful"], AppliedChange::Changed);
     assert_eq!(guard.catalogue().workflows["careful"].version, 2, "a version says one thing for ever");
@@ -211,7 +214,7 @@ async fn definitions_are_applied_as_a_whole() {
 async fn two_that_apply_at_once_never_share_a_version() {
     let with_lease = |seconds: u32| Definitions {
         workflows: vec![Workflow { lease_seconds: seconds, ..handoff() }],
-        destinations: Vec::new(),
+        ..Definitions::default()
     };
     for is_before_the_write in [false, true] {
         let world = World::with(vec![handoff()]).await;

@@ -200,7 +200,7 @@ async fn no_file_overwrites_what_was_approved_in_the_browser() {
     decide(&world, &finn, proposal.id, RuleVerdict::Approve).await.unwrap();
 
     let apply = async |workflow: Workflow| {
-        let definitions = Definitions { workflows: vec![workflow, careful()], destinations: Vec::new() };
+        let definitions = Definitions { workflows: vec![workflow, careful()], ..Definitions::default() };
         world.guard.apply(&definitions, &Actor::CommandLine).await
     };
     let older = Workflow { title: Some("Handoff".to_owned()), ..handoff() };
@@ -209,7 +209,7 @@ async fn no_file_overwrites_what_was_approved_in_the_browser() {
     assert_eq!(world.guard.catalogue().workflows[HANDOFF].workflow.title, None);
 
     // A server starts all the same, with what was approved.
-    let stale = Definitions { workflows: vec![older.clone(), careful()], destinations: Vec::new() };
+    let stale = Definitions { workflows: vec![older.clone(), careful()], ..Definitions::default() };
     let (kept, told) = world.guard.keeping_approved(&stale).await.unwrap();
     assert_eq!(kept.workflows, [lines_may_change().applied_to(&older), careful()]);
     assert!(matches!(told.as_slice(), [RuleRefusal::ApprovedInBrowser { key, .. }] if key == "amendment"), "{told:?}");

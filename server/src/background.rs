@@ -1,4 +1,5 @@
-//! What goes on beside requests: ending leases, following the configuration, looking for what is unknown, sealing the trail, cleaning up.
+//! What goes on beside requests: ending leases, following the configuration, looking for what is unknown, telling people, sealing the
+//! trail, cleaning up.
 
 use std::future::Future;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::notification::Teller;
 use crate::recovery::Recovery;
 use crate::runs::RUNS_MILLISECONDS;
 use crate::session::Gate;
@@ -45,6 +47,7 @@ pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     let gate = gate.clone();
     repeat("sessions", Duration::from_secs(SESSIONS_SECONDS), step(move || end_sessions(gate.clone())));
     tasks.spawn(Recovery::of(server).run(server.draining.clone()));
+    tasks.spawn(Teller::of(server).run(server.draining.clone()));
     tasks.close();
     tasks
 }

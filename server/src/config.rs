@@ -1,4 +1,4 @@
-//! The configuration file: workflows, destinations and, in `[server]`, settings of the process.
+//! The configuration file: workflows, destinations, notifications and, in `[server]`, settings of the process.
 //!
 //! It is read as a whole or not at all. Every fault says which file, line and key, and how to mend it.
 
@@ -9,6 +9,7 @@ mod text;
 use std::path::Path;
 
 use guard::destination::Destination;
+use guard::notification::Channel;
 use guard::service::Definitions;
 use guard::workflow::Workflow;
 use serde_json_path::JsonPath;
@@ -28,7 +29,7 @@ pub const FILE_BYTES_MAX: u64 = 1 << 20;
 pub struct Configuration {
     /// Settings of the process; flags and the environment win over them.
     pub server: ServerTable,
-    /// Workflows and destinations.
+    /// Workflows, destinations and channels of notifications.
     pub definitions: Definitions,
     /// The file's name and text, to say where something stands.
     source: (String, String),
@@ -83,6 +84,8 @@ struct File {
     workflow: Vec<Workflow>,
     #[serde(default)]
     destination: Vec<Destination>,
+    #[serde(default)]
+    notification: Vec<Channel>,
 }
 
 impl Configuration {
@@ -110,7 +113,8 @@ impl Configuration {
     /// The first fault of the text.
     pub fn parse(file: &str, text: &str) -> Result<Self, ConfigFault> {
         let read: File = toml::from_str(text).map_err(|error| fault::of_shape(file, text, &error))?;
-        let definitions = Definitions { workflows: read.workflow, destinations: read.destination };
+        let definitions =
+            Definitions { workflows: read.workflow, destinations: read.destination, channels: read.notification };
         let at = |table: &str, index: Option<usize>, key: &str, message: String| {
             let found = Tree::of(text).and_then(|tree| tree.nearest(table, index, key));
             ConfigFault {
@@ -148,7 +152,7 @@ impl Configuration {
         }
     }
 
-    /// Where the headers of destinations stand for secrets that cannot be read here.
+    /// Where destinations and channels of notifications stand for secrets that cannot be read here.
     pub fn missing_secrets(&self) -> Vec<ConfigFault> {
         let (file, text) = &self.source;
         let tree = Tree::of(text);
@@ -161,6 +165,17 @@ impl Configuration {
                     file: file.clone(),
                     place: offset.map(|offset| Place::of(text, offset)),
                     key: Some(format!("destination.{key}")),
+                    message,
+                });
+            }
+        }
+        for (index, channel) in self.definitions.channels.iter().enumerate() {
+            for (key, message) in crate::notification::faults(channel) {
+                let offset = tree.as_ref().and_then(|tree| tree.nearest("notification", Some(index), key));
+                missing.push(ConfigFault {
+                    file: file.clone(),
+                    place: offset.map(|offset| Place::of(text, offset)),
+                    key: Some(format!("notification.{key}")),
                     message,
                 });
             }

@@ -18,6 +18,7 @@ pub mod listener;
 pub mod live;
 pub mod log;
 pub mod metrics;
+pub mod notification;
 pub mod observe;
 mod pack;
 pub mod problem;

@@ -13,6 +13,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use chrono::TimeDelta;
 use guard::clock::Timestamp;
+use guard::notification::{ChannelState, WayName};
 use guard::reconciliation::{Bucket, OpenDuplicates, Run};
 use guard::refusal::Refusal;
 use guard::summary::{Count, Counted, Recovering, Waiting, start_of_hour};
@@ -44,6 +45,16 @@ pub async fn metrics(State(server): State<Server>, headers: HeaderMap) -> Result
     write_recovering(&mut text, server.guard.recovering(&reach).await?);
     let (runs, duplicates) = (server.guard.last_reconciliations(&reach), server.guard.open_duplicates(&reach));
     write_reconciliations(&mut text, &runs.await?, &duplicates.await?);
+    // Messages are not told apart by company: who reaches only some is told nothing of them.
+    if reach == Reach::EVERYTHING {
+        let states = server.guard.channel_states().await.map_err(Refusal::from)?;
+        let catalogue = server.guard.catalogue();
+        let failing =
+            states.iter().filter(|state| state.is_failing() && catalogue.channels.contains_key(&state.channel));
+        let failing = failing.count();
+        let waiting = server.guard.messages_waiting().await.map_err(Refusal::from)?;
+        write_notifications(&mut text, &states, failing, waiting);
+    }
     server.latency.write(&mut text);
     Ok(([(CONTENT_TYPE, TEXT_FORMAT), (CACHE_CONTROL, "no-store")], text).into_response())
 }
@@ -183,6 +194,29 @@ fn write_reconciliations(text: &mut String, runs: &[Run], duplicates: &[OpenDupl
     for ((workflow, company), number) in numbers {
         let _ = writeln!(text, "onceover_destination_duplicates{{{}}} {number}", labels(workflow, company));
     }
+}
+
+/// What became of notifications, by the way that they go.
+fn write_notifications(text: &mut String, states: &[ChannelState], failing: usize, waiting: u64) {
+    let help = "Notifications by the way that they go and by what became of a try; those that failed are tried again.";
+    head(text, "onceover_notifications_total", "counter", help);
+    for way in WayName::ALL {
+        let of_it = || states.iter().filter(|state| state.way == way);
+        let results: [(&str, u64); 3] = [
+            ("delivered", of_it().map(|state| state.delivered).sum()),
+            ("failed", of_it().map(|state| state.failed).sum()),
+            ("given_up", of_it().map(|state| state.given_up).sum()),
+        ];
+        for (result, number) in results {
+            let way = way.as_str();
+            let _ = writeln!(text, "onceover_notifications_total{{way=\"{way}\",result=\"{result}\"}} {number}");
+        }
+    }
+    head(text, "onceover_notifications_waiting", "gauge", "Notifications that are written and were not taken yet.");
+    let _ = writeln!(text, "onceover_notifications_waiting {waiting}");
+    let help = "Channels of notifications whose last try failed, or that are switched off.";
+    head(text, "onceover_notification_channels_failing", "gauge", help);
+    let _ = writeln!(text, "onceover_notification_channels_failing {failing}");
 }
 
 fn head(text: &mut String, name: &str, kind: &str, help: &str) {

@@ -60,6 +60,7 @@ pub fn router(server: Server, gate: &Gate) -> Router {
         .merge(gate.guard_pages(
             desk::routes().merge(desk::pack::routes(server.clone())).merge(live::routes(server.clone(), gate.clone())),
             &server.destinations,
+            &server.notifications,
         ));
 
     // From the last to the first: a request comes to `observe` first, an answer last.

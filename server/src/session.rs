@@ -43,6 +43,7 @@ pub use self::{
 };
 use self::{limit::Limits, store::Sessions};
 use crate::destination::Destinations;
+use crate::notification::Notifications;
 use crate::store::Database;
 
 /// The forms of sign-in are small.
@@ -156,7 +157,7 @@ impl Gate {
     /// Puts sign-in before the desk's routes: pages and server functions get to know who asks, and only `/login` and `/welcome`
     /// answer to a stranger. Adds `POST /login`, `/logout` and `/welcome`.
     /// Who looks at a destination from there does it through `destinations`.
-    pub fn guard_pages(&self, pages: Router, destinations: &Destinations) -> Router {
+    pub fn guard_pages(&self, pages: Router, destinations: &Destinations, notifications: &Notifications) -> Router {
         let is_secure = self.inner.settings.is_secure;
         let sessions = SessionManagerLayer::new(self.inner.sessions.clone())
             .with_name(cookie::name(is_secure))
@@ -166,6 +167,7 @@ impl Gate {
             .with_same_site(SameSite::Lax)
             .with_path("/")
             .with_expiry(Expiry::OnInactivity(time::Duration::days(SESSION_DAYS_MAX)));
+        let outside = (self.clone(), destinations.clone(), notifications.clone());
         let forms = Router::new()
             .route("/login", post(login::post))
             .route("/logout", post(logout::post))
@@ -175,7 +177,7 @@ impl Gate {
         // From the last to the first: a post of another site is turned away before anything is looked up.
         pages
             .merge(forms)
-            .layer(middleware::from_fn_with_state((self.clone(), destinations.clone()), visitor::admit))
+            .layer(middleware::from_fn_with_state(outside, visitor::admit))
             .layer(sessions)
             .layer(middleware::map_response_with_state(is_secure, cookie::secure))
             .layer(self.inner.origin.clone().with_rejection_response(refuse_other_site))

@@ -17,6 +17,7 @@ use crate::destination::Destinations;
 use crate::latency::Latency;
 use crate::live::Live;
 use crate::metrics::Totals;
+use crate::notification::Notifications;
 use crate::store::Database;
 use crate::tokens::Tokens;
 
@@ -86,6 +87,8 @@ pub struct Shared {
     pub draining: CancellationToken,
     /// What is asked and told outside.
     pub destinations: Destinations,
+    /// The channels by which people are told.
+    pub notifications: Notifications,
     /// What was begun through the proxy and is not over: it goes on when its caller has gone.
     pub proxied: TaskTracker,
     /// The tokens that asked lately.
@@ -123,6 +126,7 @@ impl Server {
         let rate = settings.requests_per_second;
         let wakes = Wakes::over(&database.changes);
         let live = Live::over(&database.changes, Arc::clone(&database.store));
+        let notifications = Notifications::new(guard.clone(), &settings.public_url);
         let shared = Shared {
             guard,
             database,
@@ -130,6 +134,7 @@ impl Server {
             entropy,
             draining: CancellationToken::new(),
             destinations: Destinations::default(),
+            notifications,
             proxied: TaskTracker::new(),
             tokens: Tokens::default(),
             rates: RateLimiter::keyed(Quota::per_second(rate).allow_burst(burst(rate))),

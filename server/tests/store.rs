@@ -23,6 +23,8 @@ mod insertion;
 mod lists;
 #[path = "store/look_alikes.rs"]
 mod look_alikes;
+#[path = "store/notification.rs"]
+mod notification;
 #[path = "store/pages.rs"]
 mod pages;
 #[path = "store/period.rs"]

@@ -211,6 +211,9 @@ fn of_entry(entry: &Entry) -> Happening {
         | EntryKind::WorkflowRemoved
         | EntryKind::DestinationApplied
         | EntryKind::DestinationRemoved
+        | EntryKind::ChannelApplied
+        | EntryKind::ChannelRemoved
+        | EntryKind::ChannelTested
         | EntryKind::PersonAdded
         | EntryKind::TokenCreated
         | EntryKind::TokenRevoked

@@ -1,6 +1,13 @@
 //! Tokens, people, workflows.
 
-use guard::{clock::Timestamp, destination::Destination, person::Person, token::Token, workflow::Workflow};
+use guard::{
+    clock::Timestamp,
+    destination::Destination,
+    notification::{ChannelState, Kind, WayName},
+    person::Person,
+    token::Token,
+    workflow::Workflow,
+};
 use leptos::prelude::*;
 
 use crate::{encoding::Json, failure::Failure, notice::SettingsNotice};
@@ -20,6 +27,8 @@ pub(crate) struct Settings {
     pub workflows: Vec<ConfiguredWorkflow>,
     /// The destinations by name, with their headers masked.
     pub destinations: Vec<Destination>,
+    /// The channels of notifications within reach, by name.
+    pub channels: Vec<ChannelView>,
     /// What became of the act before.
     pub notice: Option<SettingsNotice>,
 }
@@ -35,6 +44,27 @@ pub(crate) struct ConfiguredWorkflow {
     pub destination: Option<Destination>,
     /// Whether it is retired: nothing new is begun in it.
     pub is_retired: bool,
+}
+
+/// A channel of notifications, without what is secret in it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ChannelView {
+    /// Its name.
+    pub name: String,
+    /// How messages go.
+    pub way: WayName,
+    /// Where to, as far as that may be seen.
+    pub goes_to: String,
+    /// What is told.
+    pub kinds: Vec<Kind>,
+    /// Of which companies; empty: of every one.
+    pub companies: Vec<String>,
+    /// Of which workflows; empty: of every one.
+    pub workflows: Vec<String>,
+    /// When a group that grows is told again, in minutes.
+    pub quiet_minutes: u32,
+    /// How it fares; none where it was never used.
+    pub state: Option<ChannelState>,
 }
 
 /// Reads the settings.
@@ -53,12 +83,44 @@ pub(crate) async fn read_settings() -> Result<Settings, Failure> {
     let notice = crate::reply::take_notice(&visit, NOTICE).await;
     let workflows = configured(guard);
     let destinations = guard.catalogue().destinations.values().cloned().map(Destination::masked).collect();
-    Ok(Settings { as_of: guard.now(), person: person.clone(), tokens, people, workflows, destinations, notice })
+    let channels = channels(guard, person).await?;
+    let (as_of, person) = (guard.now(), person.clone());
+    Ok(Settings { as_of, person, tokens, people, workflows, destinations, channels, notice })
 }
 
 /// Under this name the effect of an act in the settings is kept for the page after it.
 #[cfg(feature = "ssr")]
 pub(crate) const NOTICE: &str = "settings";
+
+#[cfg(feature = "ssr")]
+async fn channels(guard: &guard::service::Guard, person: &Person) -> Result<Vec<ChannelView>, Failure> {
+    use guard::{notification::Way, refusal::Refusal};
+
+    let states = guard.channel_states().await.map_err(Refusal::from)?;
+    let catalogue = guard.catalogue();
+    let within = catalogue.channels.values().filter(|channel| channel.reach().is_within(&person.reach));
+    let shown = within.filter_map(|channel| {
+        let way = channel.way()?;
+        let goes_to = match way {
+            Way::Webhook(webhook) => webhook.shown_url(),
+            Way::Mail(mail) if person.role.may_administer() => {
+                format!("{} through {}", mail.to.join(", "), mail.server)
+            }
+            Way::Mail(mail) => crate::wording::counted(mail.to.len() as u64, "address", "addresses"),
+        };
+        Some(ChannelView {
+            name: channel.name.clone(),
+            way: way.name(),
+            goes_to,
+            kinds: channel.kinds.clone(),
+            companies: channel.companies.clone(),
+            workflows: channel.workflows.clone(),
+            quiet_minutes: channel.quiet_minutes,
+            state: states.iter().find(|state| state.channel == channel.name).cloned(),
+        })
+    });
+    Ok(shown.collect())
+}
 
 #[cfg(feature = "ssr")]
 fn configured(guard: &guard::service::Guard) -> Vec<ConfiguredWorkflow> {

@@ -1,4 +1,4 @@
-//! `/settings`: tokens, people, workflows, destinations.
+//! `/settings`: tokens, people, workflows, destinations, notifications.
 
 use guard::id::TokenId;
 use leptos::prelude::*;
@@ -9,6 +9,7 @@ use crate::{
         age::AsOf,
         awaited::Body,
         banner::{Done, Refused},
+        channels::ChannelCard,
         destinations::DestinationCard,
         fault::Fault,
         fresh::{is_in_use, look_again},
@@ -89,7 +90,7 @@ pub(crate) fn SettingsPage() -> impl IntoView {
 
 #[component]
 fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl IntoView {
-    let Settings { as_of, person, tokens, people, workflows, destinations, notice } = settings;
+    let Settings { as_of, person, tokens, people, workflows, destinations, channels, notice } = settings;
     let why_not_ask = wording::why_not_resolve(person.role);
     let why_not = wording::why_not_administer(person.role);
     let names = workflows
@@ -97,7 +98,7 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
         .filter(|known| !known.is_retired)
         .map(|known| (known.workflow.name.as_str().to_owned(), known.workflow.title().to_owned()))
         .collect::<Vec<_>>();
-    let (mut token_refused, mut person_refused, mut tried) = (None, None, None);
+    let (mut token_refused, mut person_refused, mut tried, mut channel_tried) = (None, None, None, None);
     let told = match notice {
         None => None,
         Some(SettingsNotice::TokenMade(made)) => Some(view! { <MadeTokenBanner made=*made /> }.into_any()),
@@ -122,6 +123,14 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
             tried = Some((*draft, Err(failure)));
             None
         }
+        Some(SettingsNotice::ChannelTried(tried)) => {
+            channel_tried = Some((tried.name.clone(), Ok(*tried)));
+            None
+        }
+        Some(SettingsNotice::ChannelNotTried(name, failure)) => {
+            channel_tried = Some((name, Err(failure)));
+            None
+        }
     };
     let sees = why_not.is_none();
     let cards = workflows.into_iter().map(|configured| view! { <WorkflowCard configured /> }).collect::<Vec<_>>();
@@ -132,6 +141,12 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
     });
     let destinations = destinations.collect::<Vec<_>>();
     let has_no_destination = destinations.is_empty();
+    let channels = channels.into_iter().map(|channel| {
+        let tried = channel_tried.clone().filter(|(name, _)| *name == channel.name).map(|(_, tried)| tried);
+        view! { <ChannelCard channel tried why_not=why_not.clone() /> }
+    });
+    let channels = channels.collect::<Vec<_>>();
+    let has_no_channel = channels.is_empty();
     let table = move || view! { <TokenTable tokens=tokens.clone() asked=asked.get() act=acts.revoke /> };
     view! {
         {told}
@@ -146,6 +161,7 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
                 <li><a rel="external" href="#people">"People"</a></li>
                 <li><a rel="external" href="#workflows">"Workflows"</a></li>
                 <li><a rel="external" href="#destinations">"Destinations"</a></li>
+                <li><a rel="external" href="#notifications">"Notifications"</a></li>
                 <li><a href="/settings/rules">"Rules"</a></li>
                 <li><a href="/periods">"Periods"</a></li>
             </ul>
@@ -187,6 +203,22 @@ fn Shown(settings: Settings, asked: Memo<Option<TokenId>>, acts: Acts) -> impl I
             <p class="note">"Where records are created, and where they are looked for when an answer was lost. A test asks once and changes nothing."</p>
             {has_no_destination.then(|| view! { <p class="empty">"No destination is configured yet."</p> })}
             <div class="workflows">{destinations}</div>
+        </section>
+        <section id="notifications" class="part" aria-labelledby="notifications-title">
+            <h2 id="notifications-title">"Notifications"</h2>
+            <p class="note">
+                "Who is told outside of the desk, once for a group: incidents, what has been uncertain for too long, what waits for approval."
+            </p>
+            {has_no_channel
+                .then(|| {
+                    view! {
+                        <p class="empty">
+                            "Nobody is told. A " <code>"[[notification]]"</code>
+                            " in the configuration file makes a channel, by webhook or by mail."
+                        </p>
+                    }
+                })}
+            <div class="workflows">{channels}</div>
         </section>
     }
     .into_any()

@@ -9,6 +9,7 @@ use crate::destination::Destination;
 use crate::id::{PersonId, TokenId};
 use crate::json::Json;
 use crate::key::KeyPart;
+use crate::notification::{CHANNELS_MAX, Channel};
 use crate::person::{Person, Role, password_from};
 use crate::refusal::Refusal;
 use crate::store::{Act, Administered, VersionedWorkflow};
@@ -29,6 +30,9 @@ pub struct Definitions {
     /// The destinations.
     #[serde(default, rename = "destination", skip_serializing_if = "Vec::is_empty")]
     pub destinations: Vec<Destination>,
+    /// The channels by which people are told.
+    #[serde(default, rename = "notification", skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<Channel>,
 }
 
 /// What applying did to one workflow or destination.
@@ -51,13 +55,15 @@ pub struct Applied {
     pub workflows: BTreeMap<String, Change>,
     /// To each destination.
     pub destinations: BTreeMap<String, Change>,
+    /// To each channel.
+    pub channels: BTreeMap<String, Change>,
 }
 
 impl Definitions {
     /// Checks every definition, and that names are unique and known.
     ///
     /// # Errors
-    /// The kind (`workflow`, `destination`), the place in the file's list, and the fault of its key.
+    /// The kind (`workflow`, `destination`, `notification`), the place in the file's list, and the fault of its key.
     pub fn validate(&self) -> Result<(), (&'static str, usize, DefinitionFault)> {
         let mut names = BTreeSet::new();
         for (index, destination) in self.destinations.iter().enumerate() {
@@ -77,6 +83,20 @@ impl Definitions {
             };
             checked.map_err(|fault| ("workflow", index, fault))?;
         }
+        let mut channels = BTreeSet::new();
+        for (index, channel) in self.channels.iter().enumerate() {
+            let unknown = channel.workflows.iter().find(|name| !workflows.contains(name.as_str()));
+            let checked = if index >= CHANNELS_MAX {
+                Err(DefinitionFault::new("name", format!("is one channel too many; {CHANNELS_MAX} are possible")))
+            } else if !channels.insert(channel.name.as_str()) {
+                Err(stands_twice(&channel.name))
+            } else if let Some(name) = unknown {
+                Err(DefinitionFault::new("workflows", format!("names {name:?}, which no [[workflow]] defines")))
+            } else {
+                channel.validate()
+            };
+            checked.map_err(|fault| ("notification", index, fault))?;
+        }
         Ok(())
     }
 }
@@ -86,7 +106,7 @@ fn stands_twice(name: &str) -> DefinitionFault {
 }
 
 impl Guard {
-    /// Makes workflows and destinations what the definitions say: all or nothing, each change an entry. Definitions must have
+    /// Makes workflows, destinations and channels what the definitions say: all or nothing, each change an entry. Definitions must have
     /// been validated.
     ///
     /// Rules that people approved in the browser are not overwritten: definitions say what they are, or are refused
@@ -121,6 +141,7 @@ impl Guard {
         Definitions {
             workflows: current.map(|known| known.workflow.clone()).collect(),
             destinations: catalogue.destinations.values().cloned().collect(),
+            channels: catalogue.channels.values().cloned().collect(),
         }
     }
 
@@ -325,6 +346,24 @@ impl Guard {
             if !applied.destinations.contains_key(name) {
                 acts.push((Act::RemoveDestination(name.clone()), EntryKind::DestinationRemoved, named(name, None)));
                 applied.destinations.insert(name.clone(), Change::Retired);
+            }
+        }
+        for channel in &definitions.channels {
+            let change = match catalogue.channels.get(&channel.name) {
+                Some(held) if held == channel => Change::Unchanged,
+                Some(_) => Change::Changed,
+                None => Change::Added,
+            };
+            if change != Change::Unchanged {
+                let put = Act::PutChannel(Box::new(channel.clone()));
+                acts.push((put, EntryKind::ChannelApplied, named(&channel.name, None)));
+            }
+            applied.channels.insert(channel.name.clone(), change);
+        }
+        for name in catalogue.channels.keys() {
+            if !applied.channels.contains_key(name) {
+                acts.push((Act::RemoveChannel(name.clone()), EntryKind::ChannelRemoved, named(name, None)));
+                applied.channels.insert(name.clone(), Change::Retired);
             }
         }
         (acts, applied)

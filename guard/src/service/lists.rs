@@ -21,6 +21,7 @@ use crate::recovery::{Answer, Claim, LastLookup};
 use crate::refusal::Refusal;
 use crate::state::StateName;
 use crate::store::{Act, Replaced};
+use crate::token::Reach;
 use crate::trail::{EntryKind, detail};
 use crate::triage::{Sort, TriageFilter};
 
@@ -181,18 +182,23 @@ impl Guard {
     /// # Errors
     /// The store's fault.
     pub async fn incidents(&self, person: &Person) -> Result<Vec<Incident>, Refusal> {
+        Ok(incidents(&self.catalogue(), &self.latest_unknown(&person.reach).await?))
+    }
+
+    /// The unknown operations among which incidents are looked for.
+    pub(super) async fn latest_unknown(&self, reach: &Reach) -> Result<Vec<Operation>, Refusal> {
         let filter = Filter { states: vec![StateName::Unknown], ..Filter::default() };
         let mut operations = Vec::new();
         let mut page = PageRequest { cursor: None, limit: PAGE_ROWS_MAX };
         while operations.len() < INCIDENT_ROWS_SEEN_MAX {
-            let found = self.operations(&person.reach, &filter, Order::Newest, &page).await?;
+            let found = self.operations(reach, &filter, Order::Newest, &page).await?;
             operations.extend(found.rows);
             match found.next {
                 Some(next) => page.cursor = Some(next),
                 None => break,
             }
         }
-        Ok(incidents(&self.catalogue(), &operations))
+        Ok(operations)
     }
 
     /// As [`Self::propose_run`], over an incident that is known by its first operation.

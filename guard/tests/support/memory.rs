@@ -5,6 +5,7 @@ mod amendment;
 mod conflict;
 mod lists;
 mod look_alike;
+mod notification;
 mod period;
 mod reconciliation;
 mod review;
@@ -97,6 +98,7 @@ struct Tables {
     accesses: BTreeMap<String, Access>,
     lists: lists::ListTables,
     looks: look_alike::Looks,
+    notifications: notification::NotificationTables,
     rules: rules::RuleTables,
     periods: period::PeriodTables,
     reconciliations: reconciliation::ReconciliationTables,
@@ -310,6 +312,7 @@ impl Tables {
         for (act, entry) in acts {
             after.rules.follow(act, entry);
             after.periods.follow(act);
+            after.notifications.follow(act);
             if !after.act(act) {
                 return Administered::Taken;
             }
@@ -334,6 +337,12 @@ impl Tables {
             }
             Act::RemoveDestination(name) => {
                 self.catalogue.destinations.remove(name);
+            }
+            Act::PutChannel(channel) => {
+                self.catalogue.channels.insert(channel.name.clone(), (**channel).clone());
+            }
+            Act::RemoveChannel(name) => {
+                self.catalogue.channels.remove(name);
             }
             Act::AddPerson { person, password_hash, only_first } => {
                 let is_taken = self.people.iter().any(|(known, _)| known.email == person.email);

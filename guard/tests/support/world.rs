@@ -143,7 +143,7 @@ impl World {
     }
 
     pub async fn configure(&self, workflows: Vec<Workflow>, destinations: Vec<Destination>) {
-        let definitions = Definitions { workflows, destinations };
+        let definitions = Definitions { workflows, destinations, ..Definitions::default() };
         self.guard.apply(&definitions, &Actor::CommandLine).await.expect("definitions that hold");
     }
 

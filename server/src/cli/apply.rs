@@ -28,7 +28,7 @@ entry in the trail. A running server follows within a second.
 Rules that people approved at /settings/rules (volatile, key_fields, [workflow.amendment]) are not
 overwritten: the file says what is in force, as `onceover export` prints it, or is refused.";
 
-/// Makes workflows and destinations exactly what a configuration file says, and prints what changed.
+/// Makes workflows, destinations and channels of notifications exactly what a configuration file says, and prints what changed.
 #[derive(clap::Args)]
 pub(super) struct Apply {
     /// The file; its [server] counts too where no --config is named
@@ -57,13 +57,15 @@ fn placed(configuration: &Configuration, refusal: Refusal) -> Failure {
     refusal.into()
 }
 
-/// What became of each workflow and destination.
+/// What became of each workflow, destination and channel.
 fn told(applied: &Applied) -> String {
     let row = |kind: &str, (name, change): (&String, &AppliedChange)| {
         [kind.to_owned(), name.clone(), in_words(*change).to_owned()]
     };
     let destinations = applied.destinations.iter().map(|change| row("destination", change));
-    let rows: Vec<_> = applied.workflows.iter().map(|change| row("workflow", change)).chain(destinations).collect();
+    let channels = applied.channels.iter().map(|change| row("notification", change));
+    let workflows = applied.workflows.iter().map(|change| row("workflow", change));
+    let rows: Vec<_> = workflows.chain(destinations).chain(channels).collect();
     if rows.is_empty() {
         return "Nothing is configured, and the file names nothing.\n".to_owned();
     }

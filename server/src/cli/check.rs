@@ -52,6 +52,17 @@ impl Check {
                 }
             }
         }
+        for channel in &configuration.definitions.channels {
+            for (key, _) in channel.secrets().into_iter().filter(|(_, secret)| !secret.is_reference()) {
+                if key == "webhook.url" {
+                    continue;
+                }
+                tell(&format!(
+                    "warning: notification {} holds {key} itself; write env:NAME or file:PATH, and it stays out of the database",
+                    channel.name
+                ))?;
+            }
+        }
         configuration.server = settings.to_table();
         print(&effective(&configuration)?)?;
         match &path {

@@ -188,7 +188,7 @@ impl Drill {
             return Ok((plain()?, None));
         }
         let opened = Opened::existing(settings).await?;
-        let Definitions { workflows, destinations } = opened.guard.definitions();
+        let Definitions { workflows, destinations, .. } = opened.guard.definitions();
         opened.close(Ok(())).await?;
         let listed = |names: Vec<String>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let destination = if is_sandbox {
@@ -251,7 +251,11 @@ impl Drill {
             let drill = drill::Drill { guard: None, workflow, destination, sandbox, content, run };
             return drill.run().await.map_err(Failure);
         }
-        let definitions = Definitions { workflows: vec![workflow.clone()], destinations: vec![destination.clone()] };
+        let definitions = Definitions {
+            workflows: vec![workflow.clone()],
+            destinations: vec![destination.clone()],
+            ..Definitions::default()
+        };
         let url = format!("sqlite://{}", folder.path().join("onceover.db").display());
         let opened = Opened::made(&Settings { database: url, ..settings.clone() }).await?;
         let report = async {

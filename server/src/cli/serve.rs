@@ -134,7 +134,9 @@ pub(super) async fn start(
 ) -> Result<(Server, Gate), Failure> {
     let definitions = &configuration.definitions;
     // A file that holds settings alone leaves alone what was applied by hand.
-    if !definitions.workflows.is_empty() || !definitions.destinations.is_empty() {
+    let names_some =
+        !definitions.workflows.is_empty() || !definitions.destinations.is_empty() || !definitions.channels.is_empty();
+    if names_some {
         let (definitions, approved) = opened.guard.keeping_approved(definitions).await?;
         for kept in approved {
             let place = if let RuleRefusal::ApprovedInBrowser { workflow, key, .. } = &kept {
@@ -145,7 +147,12 @@ pub(super) async fn start(
             tracing::warn!("what was approved in the browser stays in force; the configuration file {place}");
         }
         let applied = opened.guard.apply(&definitions, &Actor::CommandLine).await?;
-        for (kind, changes) in [("workflow", &applied.workflows), ("destination", &applied.destinations)] {
+        let kinds = [
+            ("workflow", &applied.workflows),
+            ("destination", &applied.destinations),
+            ("notification", &applied.channels),
+        ];
+        for (kind, changes) in kinds {
             for (name, change) in changes.iter().filter(|(_, change)| **change != AppliedChange::Unchanged) {
                 tracing::info!(kind, name, change = in_words(*change), "applied the configuration file");
             }
@@ -168,6 +175,9 @@ pub(super) async fn start(
     };
     let server = Server::new(opened.guard.clone(), opened.database.clone(), entropy(), server_settings);
     if let Err(faults) = server.destinations.prepare(&opened.guard.catalogue()) {
+        return Err(Failure(faults.join("\n")));
+    }
+    if let Err(faults) = server.notifications.prepare(&opened.guard.catalogue()) {
         return Err(Failure(faults.join("\n")));
     }
     Ok((server, gate))

@@ -1,6 +1,7 @@
 //! Definitions and settings, written as a configuration file.
 
 use guard::destination::Destination;
+use guard::notification::Channel;
 use guard::service::Definitions;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
@@ -30,6 +31,7 @@ pub fn effective(configuration: &Configuration) -> Result<String, toml_edit::ser
     }
     let mut definitions = configuration.definitions.clone();
     definitions.destinations = definitions.destinations.into_iter().map(Destination::masked).collect();
+    definitions.channels = definitions.channels.into_iter().map(Channel::masked).collect();
     let shown = Shown { server: &configuration.server, definitions: &definitions };
     Ok(laid_out(toml_edit::ser::to_document(&shown)?).to_string())
 }

@@ -41,7 +41,14 @@ pub type Client = Pool<HttpsConnector<HttpConnector>, Full<Bytes>>;
 /// # Errors
 /// Why there is none.
 pub fn client(destination: &Destination) -> Result<Client, String> {
-    let time = Duration::from_secs(destination.timeout_seconds.into());
+    client_within(Duration::from_secs(destination.timeout_seconds.into()))
+}
+
+/// A client whose answers are awaited for this time.
+///
+/// # Errors
+/// Why there is none.
+pub fn client_within(time: Duration) -> Result<Client, String> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);

@@ -48,8 +48,11 @@ fn source(written: &str) -> String {
     written.strip_prefix("file:").map_or_else(|| "the value".to_owned(), |path| format!("the file {path}"))
 }
 
-/// The text that a header's value stands for, without white space around it.
-fn reveal(written: &str) -> Result<String, String> {
+/// The text that a value stands for, without white space around it.
+///
+/// # Errors
+/// Why it cannot be read here; the value is in no message.
+pub(crate) fn reveal(written: &str) -> Result<String, String> {
     if let Some(name) = written.strip_prefix("env:") {
         return match std::env::var(name) {
             Ok(secret) if !secret.trim().is_empty() => Ok(secret.trim().to_owned()),

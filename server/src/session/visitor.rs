@@ -26,6 +26,7 @@ use tower_sessions::Session;
 
 use crate::destination::Destinations;
 use crate::live;
+use crate::notification::Notifications;
 
 use super::{Gate, fault, limit::client_address, path};
 
@@ -48,7 +49,7 @@ pub fn provide_visit() {
 /// Looks up who asks, in the store and each time, so that a change of a role or the removal of a person holds at once. Strangers are
 /// sent to sign in; a server function tells them so in its own encoding.
 pub(super) async fn admit(
-    State((gate, destinations)): State<(Gate, Destinations)>,
+    State((gate, destinations, notifications)): State<(Gate, Destinations, Notifications)>,
     session: Session,
     mut request: Request,
     next: Next,
@@ -71,8 +72,8 @@ pub(super) async fn admit(
     let flash: Arc<dyn Flash> = Arc::new(SessionFlash { session, is_kept: person.is_some() });
     let passwords = Arc::new(gate.inner.passwords.clone());
     let (guard, address) = (gate.inner.guard.clone(), Arc::clone(&gate.inner.address));
-    let lookups = Arc::new(destinations);
-    request.extensions_mut().insert(Visit { guard, person, address, flash, passwords, lookups });
+    let (lookups, messengers) = (Arc::new(destinations), Arc::new(notifications));
+    request.extensions_mut().insert(Visit { guard, person, address, flash, passwords, lookups, messengers });
     next.run(request).await
 }
 

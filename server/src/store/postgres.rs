@@ -18,6 +18,7 @@ mod lists;
 mod look_alike;
 mod lookup;
 mod news;
+mod notification;
 mod page;
 mod period;
 mod reconciliation;

@@ -7,6 +7,7 @@ mod administration;
 mod amendment;
 mod history;
 mod lists;
+mod notification;
 mod operation;
 mod period;
 mod reconciliation;
@@ -20,6 +21,7 @@ pub use administration::{DestinationRow, PersonRow, TokenRow, WorkflowRow};
 pub use amendment::AmendmentRow;
 pub use history::{ConflictGroupRow, ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, SealRow};
 pub use lists::{RunItemRow, RunRow, ViewRow};
+pub use notification::{ChannelRow, ChannelStateRow, GroupRow, MessageRow, PieceRow};
 pub use operation::OperationRow;
 pub use period::{ClosedPeriodRow, DayRow, PeriodOperationRow, period_uuid};
 pub use reconciliation::{

@@ -10,6 +10,7 @@ mod ledger;
 mod list;
 mod lists;
 mod look_alike;
+mod notification;
 mod page;
 mod period;
 mod queue;
@@ -477,7 +478,7 @@ mod tests {
         );
         let guard = guard.await.unwrap();
         let workflows = vec![Workflow::named(KeyPart::new("handoff").unwrap())];
-        guard.apply(&Definitions { workflows, destinations: Vec::new() }, &Actor::CommandLine).await.unwrap();
+        guard.apply(&Definitions { workflows, ..Definitions::default() }, &Actor::CommandLine).await.unwrap();
         let token = Token {
             id: TokenId::new(clock.now(), OsEntropy.bytes()),
             name: "billing".to_owned(),

@@ -243,6 +243,9 @@ impl Told {
             | EntryKind::WorkflowRemoved
             | EntryKind::DestinationApplied
             | EntryKind::DestinationRemoved
+            | EntryKind::ChannelApplied
+            | EntryKind::ChannelRemoved
+            | EntryKind::ChannelTested
             | EntryKind::PersonAdded
             | EntryKind::TokenCreated
             | EntryKind::TokenRevoked

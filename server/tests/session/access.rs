@@ -9,6 +9,7 @@ use guard::destination::Destination;
 use guard::incident::INCIDENT_OPERATIONS_MIN;
 use guard::key::KeyPart;
 use guard::lists::{ListPage, RunAction};
+use guard::notification::Channel;
 use guard::payload::Payload;
 use guard::period::{Day, Span};
 use guard::person::{Person, Role};
@@ -494,6 +495,13 @@ const FUNCTIONS: &[Function] = &[
         request: |given| Request::Form(vec![("page", "unknown".to_owned()), ("name", format!("mine{}", given.number))]),
     },
     Function {
+        name: "test_channel",
+        may: ADMINISTRATORS,
+        about: Thing::Waiting,
+        // Nobody listens there: that is told, and is no refusal.
+        request: |_| Request::Form(vec![("name", "nobody-there".to_owned())]),
+    },
+    Function {
         name: "test_lookup",
         may: WHO_RESOLVES,
         about: Thing::Waiting,
@@ -550,6 +558,18 @@ fn nobody_there() -> Destination {
     toml::from_str(profile).unwrap()
 }
 
+/// A channel at an address where nobody answers.
+fn deaf() -> Channel {
+    let text = r#"
+        name = "nobody-there"
+        companies = ["elsewhere-ltd"]
+        [webhook]
+        url = "http://127.0.0.1:9"
+        secrets = ["whsec_bmV3IHNlY3JldCBvZiB0aGVzZSB0ZXN0cywgbG9uZw=="]
+    "#;
+    toml::from_str(text).unwrap()
+}
+
 /// A desk with a workflow, and an automation with a token for it.
 struct World {
     desk: Desk,
@@ -573,7 +593,7 @@ impl World {
         workflow.amendment.amendable = vec!["/amount".parse().unwrap()];
         workflow.amendment.before_reconciliation = Correction::Amend;
         let workflows = vec![workflow, named(RULED), named(DECIDED)];
-        let definitions = Definitions { workflows, destinations: vec![nobody_there()] };
+        let definitions = Definitions { workflows, destinations: vec![nobody_there()], channels: vec![deaf()] };
         desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
         let scopes = Scope::ALL.into_iter().collect();
         let made = desk.guard.create_token("automation", scopes, Reach::EVERYTHING, &Actor::CommandLine).await.unwrap();
@@ -943,6 +963,11 @@ async fn nothing_of_another_company_is_seen_or_touched() {
         let (seen, hidden) = (call(&mut ada, function, &own).await, call(&mut ada, function, &other).await);
         assert_eq!((seen.status, hidden.status), (StatusCode::OK, StatusCode::UNPROCESSABLE_ENTITY), "{hidden:?}");
         assert!(!hidden.body.contains("elsewhere"), "{hidden:?}");
+        // Nor does anybody hear of a channel that tells of another company.
+        let function = FUNCTIONS.iter().find(|function| function.name == "test_channel").unwrap();
+        let answer = call(&mut ada, function, &own).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{answer:?}");
+        assert!(!ada.open("/settings").await.body.contains("nobody-there"));
         // Nobody gives away more than they have.
         for (path, draft) in [
             (

@@ -31,7 +31,7 @@ struct Works<'a> {
 impl Works<'_> {
     async fn at(desk: &Desk) -> Works<'_> {
         let workflow = Workflow::named(KeyPart::new("handoff").unwrap());
-        let definitions = Definitions { workflows: vec![workflow], destinations: Vec::new() };
+        let definitions = Definitions { workflows: vec![workflow], ..Definitions::default() };
         desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
         let scopes = BTreeSet::from([Scope::OperationsWrite]);
         let made = desk.guard.create_token("shop", scopes, Reach::EVERYTHING, &Actor::CommandLine).await.unwrap();

@@ -49,7 +49,7 @@ async fn a_lookup_is_tried_from_the_settings() {
     on_each_database(async |scratch: &Scratch| {
         let desk = scratch.desk().await;
         let (destination, told) = ledger().await;
-        let definitions = Definitions { workflows: vec![], destinations: vec![destination] };
+        let definitions = Definitions { workflows: vec![], destinations: vec![destination], ..Definitions::default() };
         desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
         desk.with_person("ada@example.test", Role::Operator).await;
         let mut ada = desk.signed_in("ada@example.test").await;

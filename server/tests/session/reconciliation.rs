@@ -20,7 +20,7 @@ async fn desk(scratch: &Scratch) -> Desk {
     workflow.amount = Some("/total".parse().unwrap());
     workflow.currency = Some("/currency".parse().unwrap());
     let workflows = vec![workflow];
-    let definitions = Definitions { workflows, destinations: Vec::new() };
+    let definitions = Definitions { workflows, ..Definitions::default() };
     desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
     desk
 }

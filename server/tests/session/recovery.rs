@@ -36,7 +36,7 @@ fn ledger(finality_seconds: u32) -> Destination {
 pub async fn configured(desk: &Desk, destinations: Vec<Destination>) {
     let mut workflow = Workflow::named(KeyPart::new("handoff").unwrap());
     workflow.destination = destinations.first().map(|destination| destination.name.clone());
-    let definitions = Definitions { workflows: vec![workflow], destinations };
+    let definitions = Definitions { workflows: vec![workflow], destinations, ..Definitions::default() };
     desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
 }
 

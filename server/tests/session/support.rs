@@ -20,6 +20,7 @@ use reqwest::header::{HeaderMap, HeaderValue, LOCATION, SET_COOKIE};
 use reqwest::{RequestBuilder, StatusCode, redirect};
 use server::clock::{OsEntropy, SystemClock};
 use server::destination::Destinations;
+use server::notification::Notifications;
 use server::router::router;
 use server::session::{Gate, GateSettings, PasswordHashes, harden};
 use server::state::{Server, Settings};
@@ -80,8 +81,9 @@ impl Desk {
         let gate = Gate::open(guard.clone(), &database, entropy, settings).await.unwrap();
         let (proceed, waits) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let probes = probes(Arc::clone(&proceed), Arc::clone(&waits));
-        let router =
-            harden(gate.guard_pages(server::desk::routes().merge(probes), &Destinations::default()), is_secure);
+        let notifications = Notifications::new(guard.clone(), &format!("http://{address}"));
+        let pages = server::desk::routes().merge(probes);
+        let router = harden(gate.guard_pages(pages, &Destinations::default(), &notifications), is_secure);
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(async move { axum::serve(listener, service).await });
         Self { database, guard, gate, clock, address, proceed, waits }

@@ -47,7 +47,7 @@ pub(super) async fn with_a_sensitive_conflict(scratch: &Scratch) -> (Desk, Opera
     let desk = scratch.desk().await;
     let mut workflow = Workflow::named(KeyPart::new("payout").unwrap());
     workflow.sensitive = vec!["/iban".parse().unwrap()];
-    let definitions = Definitions { workflows: vec![workflow], destinations: Vec::new() };
+    let definitions = Definitions { workflows: vec![workflow], ..Definitions::default() };
     desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
     let scopes = BTreeSet::from([Scope::OperationsWrite]);
     let (token, _) = desk.guard.create_token("shop", scopes, Reach::EVERYTHING, &Actor::CommandLine).await.unwrap();

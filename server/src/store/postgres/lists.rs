@@ -16,7 +16,7 @@ use crate::store::row::{RunItemRow, RunRow, ViewRow};
 
 impl PostgresStore {
     /// Writes; answers how many rows were touched.
-    async fn write(
+    pub(super) async fn write(
         &self,
         query: sqlx::query::Query<'_, sqlx::Postgres, sqlx::postgres::PgArguments>,
     ) -> Result<u64, StoreFault> {

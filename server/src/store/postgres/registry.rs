@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use guard::destination::Destination;
+use guard::notification::Channel;
 use guard::store::{Act, Administered, Catalogue, VersionedWorkflow};
 use guard::trail::Entry;
 use sqlx::{Connection as _, PgConnection};
 use uuid::Uuid;
 
 use super::ReadError;
-use crate::store::row::{DestinationRow, EntryRow, PersonRow, Place, TokenRow, WorkflowRow, column_number};
+use crate::store::row::{ChannelRow, DestinationRow, EntryRow, PersonRow, Place, TokenRow, WorkflowRow, column_number};
 use crate::trail::ChainId;
 
 /// Everything that is configured, as of one moment.
@@ -22,6 +23,8 @@ pub(super) async fn catalogue(connection: &mut PgConnection) -> Result<Catalogue
     let workflows: Vec<WorkflowRow> = sqlx::query_as(&sql).fetch_all(&mut *transaction).await?;
     let sql = format!("SELECT {} FROM destination", DestinationRow::COLUMNS);
     let destinations: Vec<DestinationRow> = sqlx::query_as(&sql).fetch_all(&mut *transaction).await?;
+    let sql = format!("SELECT {} FROM notification_channel", ChannelRow::COLUMNS);
+    let channels: Vec<ChannelRow> = sqlx::query_as(&sql).fetch_all(&mut *transaction).await?;
     transaction.commit().await?;
 
     let mut catalogue =
@@ -36,6 +39,8 @@ pub(super) async fn catalogue(connection: &mut PgConnection) -> Result<Catalogue
     }
     let destinations = destinations.into_iter().map(|row| Ok((row.name.clone(), Destination::try_from(row)?)));
     catalogue.destinations = destinations.collect::<Result<BTreeMap<_, _>, ReadError>>()?;
+    let channels = channels.into_iter().map(|row| Ok((row.name.clone(), Channel::try_from(row)?)));
+    catalogue.channels = channels.collect::<Result<BTreeMap<_, _>, ReadError>>()?;
     Ok(catalogue)
 }
 
@@ -120,6 +125,23 @@ async fn perform(connection: &mut PgConnection, act: &Act, entry: &Entry) -> Res
         }
         Act::RemoveDestination(name) => {
             sqlx::query("DELETE FROM destination WHERE name = $1").bind(name).execute(connection).await?;
+            return Ok(true);
+        }
+        Act::PutChannel(channel) => {
+            let ChannelRow { name, definition } = ChannelRow::from(channel.as_ref());
+            let sql = "UPDATE notification_state SET off_at = NULL, off_reason = NULL WHERE channel = $1";
+            sqlx::query(sql).bind(name.clone()).execute(&mut *connection).await?;
+            sqlx::query(
+                "INSERT INTO notification_channel (name, definition) VALUES ($1, $2) \
+                 ON CONFLICT (name) DO UPDATE SET definition = excluded.definition",
+            )
+            .bind(name)
+            .bind(definition)
+            .execute(connection)
+            .await?
+        }
+        Act::RemoveChannel(name) => {
+            sqlx::query("DELETE FROM notification_channel WHERE name = $1").bind(name).execute(connection).await?;
             return Ok(true);
         }
         Act::AddPerson { person, password_hash, only_first } => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use guard::destination::Destination;
 use guard::id::{OperationId, PersonId};
+use guard::notification::Channel;
 use guard::person::Person;
 use guard::refusal::StoreFault;
 use guard::store::{Act, Administered, Catalogue, Registry, VersionedWorkflow};
@@ -18,7 +19,7 @@ use super::readers::{all, one};
 use super::work::{append, entries, execute};
 use super::writer::{Work, perform};
 use super::{SqliteStore, fault};
-use crate::store::row::{DestinationRow, EntryRow, PersonRow, Place, TokenRow, WorkflowRow};
+use crate::store::row::{ChannelRow, DestinationRow, EntryRow, PersonRow, Place, TokenRow, WorkflowRow};
 use crate::trail::ChainId;
 
 /// The sequence and hash of the administration's last entry.
@@ -56,6 +57,9 @@ fn catalogue(connection: &Connection) -> Result<Catalogue, StoreFault> {
     let destinations = all::<DestinationRow, Destination>(&snapshot, "destination", &sql, [])?;
     catalogue.destinations =
         destinations.into_iter().map(|destination| (destination.name.clone(), destination)).collect::<BTreeMap<_, _>>();
+    let sql = format!("SELECT {} FROM notification_channel ORDER BY name", ChannelRow::COLUMNS);
+    let channels = all::<ChannelRow, Channel>(&snapshot, "notification_channel", &sql, [])?;
+    catalogue.channels = channels.into_iter().map(|channel| (channel.name.clone(), channel)).collect();
     snapshot.commit().map_err(failed)?;
     Ok(catalogue)
 }
@@ -155,6 +159,25 @@ fn do_act(transaction: &Connection, act: &Act, entry: &Entry) -> Result<bool, St
         }
         Act::RemoveDestination(name) => {
             execute(transaction, "destination", name, "DELETE FROM destination WHERE name = ?1", [name])?;
+            Ok(true)
+        }
+        Act::PutChannel(channel) => {
+            let ChannelRow { name, definition } = ChannelRow::from(&**channel);
+            execute(
+                transaction,
+                "notification_channel",
+                &name,
+                "INSERT INTO notification_channel (name, definition) VALUES (?1, ?2) \
+                 ON CONFLICT (name) DO UPDATE SET definition = excluded.definition",
+                params![name, definition],
+            )?;
+            let sql = "UPDATE notification_state SET off_at = NULL, off_reason = NULL WHERE channel = ?1";
+            execute(transaction, "notification_state", &name, sql, [&name])?;
+            Ok(true)
+        }
+        Act::RemoveChannel(name) => {
+            let sql = "DELETE FROM notification_channel WHERE name = ?1";
+            execute(transaction, "notification_channel", name, sql, [name])?;
             Ok(true)
         }
         Act::AddPerson { person, password_hash, only_first } => {
