@@ -31,6 +31,7 @@ pub fn App() -> impl IntoView {
                     <Route path=(StaticSegment("operations"), ParamSegment("id")) view=pages::operation() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("compare")) view=pages::compare() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("amend")) view=pages::proposal() ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("reverse")) view=pages::reversal() ssr=SsrMode::Async />
                     <Route path=StaticSegment("amendments") view=pages::amendments() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("amendments"), ParamSegment("id")) view=pages::amendment() ssr=SsrMode::Async />
                     <Route path=StaticSegment("conflicts") view=pages::conflicts() ssr=SsrMode::Async />

@@ -55,6 +55,7 @@ impl Failure {
                 | Refusal::Stale { .. }
                 | Refusal::Unconfirmed { .. }
                 | Refusal::AmendmentOpen { .. }
+                | Refusal::ReversalExists { .. }
                 | Refusal::NoChange
                 | Refusal::BaseMoved { .. }
                 | Refusal::BaseUncertain { .. }

@@ -4,6 +4,7 @@ pub(crate) mod add_person;
 #[cfg(feature = "ssr")]
 mod administrator;
 pub(crate) mod adopt_record;
+pub(crate) mod ask_reversal;
 pub(crate) mod choose_theme;
 pub(crate) mod choose_zone;
 pub(crate) mod claim;
@@ -40,6 +41,7 @@ pub(crate) mod read_overview;
 pub(crate) mod read_period;
 pub(crate) mod read_proposal;
 pub(crate) mod read_reconciliation;
+pub(crate) mod read_reversal;
 pub(crate) mod read_rules;
 pub(crate) mod read_run;
 pub(crate) mod read_settings;

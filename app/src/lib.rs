@@ -36,7 +36,9 @@ pub use functions::list_activity::asked_for as activity_asked_for;
 #[cfg(feature = "ssr")]
 pub use functions::list_unknown::asked_for as asked_of_queue;
 #[cfg(feature = "ssr")]
-pub use functions::{list_conflicts::conflicts_asked_for, list_operations::asked_for};
+pub use functions::{
+    list_amendments::amendments_asked_for, list_conflicts::conflicts_asked_for, list_operations::asked_for,
+};
 #[cfg(feature = "ssr")]
 pub use shell::{SiteFiles, shell};
 

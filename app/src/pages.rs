@@ -19,6 +19,7 @@ pub(crate) mod periods;
 pub(crate) mod proposal;
 pub(crate) mod reconciliation;
 pub(crate) mod reconciliations;
+pub(crate) mod reversal;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod settings;
@@ -89,7 +90,7 @@ parts! {
     operation { operation::OperationPage }
     compare { compare::ComparePage }
     queues { unknown::UnknownPage }
-    amendments { amendments::AmendmentsPage, amendment::AmendmentPage, proposal::ProposalPage }
+    amendments { amendments::AmendmentsPage, amendment::AmendmentPage, proposal::ProposalPage, reversal::ReversalPage }
     conflicts { conflicts::ConflictsPage, conflict::ConflictPage }
     settings { settings::SettingsPage }
     reconciliation { reconciliations::ReconciliationsPage, reconciliation::ReconciliationPage }

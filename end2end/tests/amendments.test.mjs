@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { after, afterEach, before, describe, test } from "node:test";
 
 import { assertAccessible } from "../support/browser.mjs";
@@ -7,6 +8,9 @@ import { MODES, begin as asked, openDesk, sentence } from "../support/desk.mjs";
 
 /** The narrowest that WCAG 2.2 (1.4.10) asks for. */
 const NARROW = { width: 320, height: 640 };
+
+/** The figures of a period are those of five seconds ago. */
+const MARGIN_MS = 6_000;
 
 /** A destination that answers each reference with the records that a test gave it, and breaks for every other. */
 async function openLedger() {
@@ -73,8 +77,8 @@ describe("amendments", () => {
   afterEach(() => desk.endPages());
 
   /** A document that is confirmed. */
-  const confirmed = async (more = {}, workflow = "accounting-handoff") => {
-    const event = { ...asked(), workflow };
+  const confirmed = async (more = {}, workflow = "accounting-handoff", about = {}) => {
+    const event = { ...asked(), workflow, ...about };
     event.payload = { ...event.payload, quantity: 2, lines: [{ sku: "A", quantity: 1 }], ...more };
     return { event, grant: await desk.worker.confirm(event) };
   };
@@ -168,10 +172,41 @@ describe("amendments", () => {
       await page.getByText(/fay@example\.com rejected it at .*: the customer changed their mind/).waitFor();
       await page.visit("/amendments?state=rejected");
       await page.getByRole("row", { name: sentence(document.event.document) }).waitFor();
+      const file = page.getByRole("link", { name: "CSV", exact: true });
+      const rows = (await (await page.request.get(await file.getAttribute("href"))).text()).split("\r\n");
+      const exported = rows.find((row) => row.includes(document.event.document));
+      assert.match(rows[0], /^id,state,operation,.*ended_reason,review_url$/);
+      assert.match(exported, /,rejected,.*the customer changed their mind,http/);
       const next = await propose(proposer, document, { quantity: "4" });
       assert.notEqual(next, path);
       await decide(proposer, "Withdraw", "it was a slip");
       await proposer.getByRole("status").filter({ hasText: "It is withdrawn" }).waitFor();
+    });
+
+    test(`${mode}: a conflict becomes a proposal, which is rejected`, async () => {
+      const document = await confirmed();
+      const changed = { ...document.event, payload: { ...document.event.payload, quantity: 5 } };
+      const { conflict } = await desk.worker.begin(changed);
+      const deciding = await desk.page({ as: "olga", scripts });
+      await deciding.visit(`/conflicts/${conflict.id}`);
+      await deciding.alive();
+      await deciding.getByLabel("Propose an amendment").check();
+      await deciding.getByLabel("Reason").fill("the customer wants five");
+      await deciding.getByRole("button", { name: "Decide" }).click();
+      await deciding.getByText(/is proposed as revision 2/).first().waitFor();
+      const page = await desk.page({ as: "fay", scripts });
+      await page.visit("/amendments");
+      await page
+        .getByRole("row", { name: sentence(document.event.document) })
+        .getByRole("link", { name: /quantity 2 → 5/ })
+        .click();
+      await region(page, "The proposal").getByRole("link", { name: "a conflict" }).waitFor();
+      await page.alive();
+      await decide(page, "Reject", "three are enough");
+      await page.getByRole("status").filter({ hasText: "It is rejected" }).waitFor();
+      await page.getByText(/Rejected by fay@example\.com at .*UTC\. Reason: three are enough/).waitFor();
+      const begun = await desk.worker.begin({ ...changed, revision: 2 });
+      assert.equal(begun.decision, "rejected");
     });
 
     test(`${mode}: of two people one decides, and the other is told by whom and when`, async () => {
@@ -200,6 +235,109 @@ describe("amendments", () => {
       await page.getByRole("alert").filter({ hasText: "The base has moved: revision 1 is disputed" }).waitFor();
       await page.getByText(/^No: revision 1 is disputed/).waitFor();
       assert.ok(await region(page, "Approve").getByRole("button").isDisabled());
+    });
+
+    test(`${mode}: a period that is closed in between takes an approval back`, async () => {
+      const company = `closed-${scripts ? "one" : "two"}`;
+      const [document, other] = [await confirmed({}, undefined, { company }), await confirmed({}, undefined, { company })];
+      const proposer = await desk.page({ as: "olga", scripts });
+      const path = await propose(proposer, document);
+      const approvedPath = await propose(proposer, other);
+      const page = await desk.page({ as: "fay", scripts, refusals: true });
+      await page.visit(approvedPath);
+      await decide(page, "Approve");
+      await page.getByRole("status").filter({ hasText: "It is approved" }).waitFor();
+      await page.visit(path);
+
+      await sleep(MARGIN_MS);
+      const today = new Date().toISOString().slice(0, 10);
+      const closing = await desk.page({ as: "finn", scripts });
+      await closing.visit("/amendments");
+      await closing.getByRole("link", { name: "Periods", exact: true }).first().click();
+      await closing.getByRole("heading", { name: "Periods", level: 1 }).waitFor();
+      await closing.visit(`/periods?company=${company}&from=${today}&to=${today}`);
+      const sign = closing.getByRole("region", { name: "Sign and close" });
+      await closing.alive();
+      await sign.getByLabel("Your name").fill("Finn Finance");
+      await sign.getByLabel("Why it is closed although something is open").fill("the changes belong to the next one");
+      await sign.getByRole("button", { name: "Sign and close" }).click();
+      await closing.getByRole("heading", { name: new RegExp(`Certificate of ${company}`) }).waitFor();
+
+      await decide(page, "Approve");
+      const told = page.getByRole("alert");
+      await told.filter({ hasText: /The base has moved: the correction was "amend" when it was proposed and is "forbid" now/ }).waitFor();
+      await told.filter({ hasText: `the period ${today} to ${today} is closed` }).waitFor();
+      // What was approved before is void when it is begun.
+      const revision = { ...other.event, revision: 2, payload: { ...other.event.payload, quantity: 3 } };
+      const begun = await desk.worker.begin(revision);
+      assert.equal(begun.decision, "previous_revision");
+      assert.match(begun.detail, /the approval holds no longer: .*is closed/);
+      await page.visit(approvedPath);
+      await page.getByText(/^Its base moved, noticed at /).waitFor();
+      await proposer.visit(`/operations/${document.grant.operation.id}`);
+      assert.ok(await proposer.getByRole("button", { name: "Propose an amendment" }).isDisabled());
+    });
+
+    test(`${mode}: a record is taken back once, asked by one and approved by another`, async () => {
+      const document = await confirmed();
+      const { operation } = document.grant;
+      const { destination_reference: record } = await desk.worker.ask("GET", `/operations/${operation.id}`);
+      const asking = await desk.page({ as: "fay", scripts, refusals: true });
+      await asking.visit(`/operations/${operation.id}`);
+      await asking.getByRole("link", { name: "Take a record back" }).click();
+      await asking.getByRole("heading", { name: /^Take a record back/, level: 1 }).waitFor();
+      const form = region(asking, "The record");
+      assert.ok(await form.getByLabel(record).isChecked(), "the only one there is");
+      await asking.alive();
+      await form.getByLabel("Reason").fill("posted twice");
+      await form.getByRole("button", { name: "Ask to take it back" }).click();
+      await asking.getByRole("status").filter({ hasText: "It is proposed, as a reversal of revision 1" }).waitFor();
+      const path = new URL(asking.url()).pathname;
+      await region(asking, "What is taken back").getByText(record).first().waitFor();
+      assert.ok(await region(asking, "Approve").getByRole("button").isDisabled());
+
+      const viewer = await desk.page({ as: "vera", scripts });
+      await viewer.visit(`/operations/${operation.id}/reverse`);
+      assert.ok(await viewer.getByRole("button", { name: "Ask to take it back" }).isDisabled());
+
+      const page = await desk.page({ as: "finn", scripts });
+      await page.visit("/amendments");
+      await page.getByRole("link", { name: `${record} is taken back` }).click();
+      await page.getByText("Yes: the record stands as it did when this was asked.").waitFor();
+      await page.alive();
+      await decide(page, "Approve", "seen both");
+      await page.getByRole("status").filter({ hasText: "It is approved, as a reversal of revision 1" }).waitFor();
+      await region(page, "Approvals: 1 of 1").getByText(`Seen: the record ${record} of revision 1`).waitFor();
+
+      const listed = await desk.worker.ask("GET", `/operations?action=reverse&state=released&document=${document.event.document}`);
+      const [reversal] = listed.operations;
+      const event = {
+        ...document.event,
+        action: "reverse",
+        payload: { reverses: { operation: operation.id, revision: 1, destination_reference: record } },
+      };
+      const grant = await desk.worker.begin(event);
+      assert.deepEqual(
+        [grant.decision, grant.correction, grant.previous.destination_reference, grant.operation.id],
+        ["proceed", "reverse", record, reversal.id],
+      );
+      await desk.worker.outcome(grant, { outcome: "confirmed", destination_reference: "credit-1" });
+      assert.equal((await desk.worker.begin(event)).decision, "replay");
+
+      await page.visit(`/operations/${operation.id}`);
+      await page.getByText("Reversed by").waitFor();
+      await region(page, "Timeline").getByText(`Its record ${record} was taken back`).waitFor();
+      await region(page, "Records that are taken back").getByRole("link", { name: "The reversal" }).click();
+      await region(page, "What it takes back").getByRole("link", { name: "the operation, revision 1" }).waitFor();
+      await asking.visit(`/operations/${operation.id}/reverse`);
+      await asking.getByText(`has a reversal already, which is confirmed`).waitFor();
+      // The second wish is refused, and what was written stays.
+      await form.getByLabel("Another one").check();
+      await form.getByLabel("Its id at the destination").fill(record);
+      await form.getByLabel("Reason").fill("once more");
+      await form.getByRole("button", { name: "Ask to take it back" }).click();
+      await form.getByRole("alert").filter({ hasText: "no record is taken back twice" }).waitFor();
+      assert.equal(await form.getByLabel("Reason").inputValue(), "once more");
     });
 
     test(`${mode}: what the rules forbid is told at its place, and nothing that was written is lost`, async () => {
@@ -284,7 +422,8 @@ describe("amendments", () => {
     const path = await propose(await desk.page({ as: "olga", scripts: false }), document);
     for (const colorScheme of ["light", "dark"]) {
       const page = await desk.page({ as: "fay", colorScheme, viewport: NARROW });
-      for (const address of ["/amendments?state=all", path, `/operations/${other.grant.operation.id}/amend`]) {
+      const base = `/operations/${other.grant.operation.id}`;
+      for (const address of ["/amendments?state=all", path, `${base}/amend`, `${base}/reverse`, "/periods", "/settings/rules"]) {
         await page.visit(address);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(wide <= NARROW.width, `${address} is ${wide} px wide`);

@@ -21,7 +21,7 @@ pub use violation::{Rule, VIOLATIONS_LISTED_MAX, Violation, violations};
 /// Where the proposer names who asked for the change: at most this many characters.
 pub const REQUESTED_BY_CHARACTERS_MAX: usize = 200;
 
-/// The confirmed revision that an amendment changes, as it was when the change was proposed.
+/// The confirmed revision that an amendment changes, or the operation whose record it takes back, as it was when that was proposed.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Base {
     /// Its operation.
@@ -32,9 +32,10 @@ pub struct Base {
     pub version: u64,
     /// Its fingerprint.
     pub fingerprint: Fingerprint,
-    /// The id under which the destination held the record.
+    /// The id under which the destination held the record; of a reversal, the record that is taken back.
     pub destination_reference: String,
-    /// Since when it was confirmed: one that was disputed in between and settled anew is another base.
+    /// Since when it was confirmed: one that was disputed in between and settled anew is another base. Of a reversal, since when it was
+    /// as it was, confirmed or disputed.
     pub confirmed_at: Timestamp,
 }
 
@@ -284,6 +285,11 @@ impl Amendment {
         } else {
             None
         }
+    }
+
+    /// Whether it takes a record back instead of changing the document.
+    pub fn is_reversal(&self) -> bool {
+        self.ruled.correction == Correction::Reverse
     }
 
     /// How many approvals are still missing.

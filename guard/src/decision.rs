@@ -89,9 +89,11 @@ pub enum Decision {
 pub struct Amends {
     /// How the destination's record is corrected.
     pub correction: Correction,
-    /// The revision before it.
+    /// What is corrected: the revision before it, or the operation whose record is taken back.
     pub previous: Operation,
-    /// That revision's payload; none where it was forgotten.
+    /// The id of the record that is corrected or taken back.
+    pub record: Option<String>,
+    /// The payload of what is corrected; none where it was forgotten.
     pub payload: Option<Payload>,
 }
 

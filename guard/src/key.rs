@@ -10,6 +10,13 @@ pub const KEY_PART_CHARACTERS_MAX: usize = 200;
 /// The action of an operation for which none is named.
 pub const ACTION_DEFAULT: &str = "create";
 
+/// The action of an operation that takes back a record of the destination. Where a second record of the same revision is taken back,
+/// its action is `reverse-2`, and so on.
+pub const ACTION_REVERSE: &str = "reverse";
+
+/// At most this many records of one revision of a document are taken back.
+pub const REVERSALS_MAX: u32 = 100;
+
 /// The greatest revision number.
 pub const REVISION_MAX: u32 = 1_000_000;
 
@@ -119,6 +126,23 @@ impl OperationKey {
     pub fn at_revision(&self, revision: u32) -> Self {
         Self { revision, ..self.clone() }
     }
+
+    /// The key under which the `number`th record of this revision, from 1, is taken back.
+    pub fn reversal(&self, number: u32) -> Self {
+        let action = if number < 2 { ACTION_REVERSE.to_owned() } else { format!("{ACTION_REVERSE}-{number}") };
+        Self { action: KeyPart(action.into()), ..self.clone() }
+    }
+
+    /// Whether its action is one of those that take a record back ([`Self::reversal`]). A workflow may have an action of that name of
+    /// its own; what takes a record back has an amendment that says so.
+    pub fn may_be_reversal(&self) -> bool {
+        let Some(rest) = self.action.as_str().strip_prefix(ACTION_REVERSE) else { return false };
+        rest.is_empty()
+            || rest
+                .strip_prefix('-')
+                .and_then(|digits| digits.parse().ok().filter(|number: &u32| number.to_string() == digits))
+                .is_some_and(|number| (2..=REVERSALS_MAX).contains(&number))
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +164,19 @@ mod tests {
         assert_eq!(KeyPart::new(&"x".repeat(201)), Err(NotAKeyPart::TooLong(201)));
         assert!(KeyPart::new(&"é".repeat(200)).is_ok());
         assert_eq!(KeyPart::new("null").unwrap().as_str(), "null", "an ordinary document number");
+    }
+
+    #[test]
+    fn a_reversal_has_a_key_of_its_own() {
+        let base = key(["w", "ACME", "erp", "INV-1", "create"], 2);
+        assert!(!base.may_be_reversal());
+        for (number, action) in [(1, "reverse"), (2, "reverse-2"), (100, "reverse-100")] {
+            let reversal = base.reversal(number);
+            assert_eq!((reversal.action.as_str(), reversal.revision, reversal.may_be_reversal()), (action, 2, true));
+        }
+        for action in ["reverse-1", "reverse-02", "reverse-101", "reverse-x", "reverse-", "reversed"] {
+            assert!(!key(["w", "ACME", "erp", "INV-1", action], 1).may_be_reversal(), "{action}");
+        }
     }
 
     #[test]

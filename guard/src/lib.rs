@@ -36,6 +36,7 @@ pub mod queue;
 pub mod reconciliation;
 pub mod recovery;
 pub mod refusal;
+pub mod reversal;
 pub mod review;
 pub mod rules;
 pub mod service;

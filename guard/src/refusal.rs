@@ -100,6 +100,21 @@ pub enum Refusal {
         /// Where it stands.
         state: StateName,
     },
+    /// The record has a reversal already; nothing is taken back twice.
+    #[error(
+        "the record {record:?} has a reversal already, which is {} (operation {operation}); no record is taken back twice",
+        .state.as_str()
+    )]
+    ReversalExists {
+        /// The id of the record.
+        record: String,
+        /// The operation that takes it back.
+        operation: OperationId,
+        /// The amendment by which that was asked.
+        amendment: AmendmentId,
+        /// Where that operation stands.
+        state: StateName,
+    },
     /// The proposal is what is confirmed already.
     #[error("the payload is the one that is confirmed already; nothing would change")]
     NoChange,

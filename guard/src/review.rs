@@ -191,6 +191,8 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::AmendmentWithdrawn
         | EntryKind::AmendmentExpired
         | EntryKind::AmendmentVoid
+        | EntryKind::ReversalAsked
+        | EntryKind::Reversed
         | EntryKind::Reconciled
         | EntryKind::CandidateConfirmed
         | EntryKind::CandidateRefused

@@ -207,6 +207,7 @@ pub const fn correction_name(correction: Correction) -> &'static str {
         Correction::Replace => "replace",
         Correction::ReverseAndRepost => "reverse_and_repost",
         Correction::Forbid => "forbid",
+        Correction::Reverse => "reverse",
     }
 }
 

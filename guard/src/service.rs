@@ -21,6 +21,7 @@ mod period;
 mod reconciliation;
 mod recovery;
 mod report;
+mod reversal;
 mod review;
 mod rules;
 mod totals;
@@ -43,6 +44,7 @@ pub use period::Signing;
 pub use reconciliation::{ReconcileRequest, Reconciliation, Records};
 pub use recovery::{Outlook, Proof, Sought};
 pub use report::Report;
+pub use reversal::AskedReversal;
 pub use review::{NewEvidence, Settled, Standing, TriagePage};
 pub use what_if::ReadRecord;
 
@@ -239,11 +241,21 @@ impl Guard {
             return Ok(None);
         }
         let previous = self.inner.store.operation_by_key(&key.at_revision(key.revision - 1)).await?;
-        Ok(previous.map(|previous| previous.id))
+        // Whoever takes back a record of one revision leaves what was taken back of another alone.
+        Ok(match previous {
+            Some(previous) if Box::pin(self.reversal_by(&previous)).await?.is_some() => None,
+            previous => previous.map(|previous| previous.id),
+        })
     }
 
     async fn replace(&self, replacement: Replacement) -> Result<Replaced, Refusal> {
-        Ok(self.inner.store.replace(replacement).await?)
+        let Operation { id, key, state, .. } = &replacement.operation;
+        let reversal = (key.may_be_reversal() && state.name() == StateName::Confirmed).then_some(*id);
+        let replaced = self.inner.store.replace(replacement).await?;
+        if let (Replaced::Replaced, Some(reversal)) = (replaced, reversal) {
+            Box::pin(self.tell_what_was_reversed(reversal)).await;
+        }
+        Ok(replaced)
     }
 }
 

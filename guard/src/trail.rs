@@ -101,6 +101,10 @@ pub enum EntryKind {
     ExportEnded,
     /// Administration: somebody took the evidence pack of an operation out.
     EvidencePacked,
+    /// It was asked that a record of this operation is taken back, by an operation of its own.
+    ReversalAsked,
+    /// A record of this operation was taken back.
+    Reversed,
     /// Administration: somebody began to act on everything that a filter said.
     RunBegun,
     /// A run over many operations acted on this one.
@@ -125,7 +129,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 52] = [
+    pub const ALL: [Self; 54] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -151,6 +155,8 @@ impl EntryKind {
         Self::AmendmentWithdrawn,
         Self::AmendmentExpired,
         Self::AmendmentVoid,
+        Self::ReversalAsked,
+        Self::Reversed,
         Self::Reconciled,
         Self::CandidateConfirmed,
         Self::CandidateRefused,
@@ -208,6 +214,8 @@ impl EntryKind {
             Self::AmendmentWithdrawn => "amendment_withdrawn",
             Self::AmendmentExpired => "amendment_expired",
             Self::AmendmentVoid => "amendment_void",
+            Self::ReversalAsked => "reversal_asked",
+            Self::Reversed => "reversed",
             Self::Reconciled => "reconciled",
             Self::CandidateConfirmed => "candidate_confirmed",
             Self::CandidateRefused => "candidate_refused",

@@ -82,6 +82,12 @@ pub struct WhatIf {
     pub allowed: Different,
     /// Conflicts that may be turned into an amendment by the rules as they are, and might not by the changed ones.
     pub forbidden: Different,
+    /// Amendments that were proposed, and could not have been.
+    pub amendments_forbidden: Different,
+    /// Amendments whose record would be corrected in another way.
+    pub corrected_otherwise: Different,
+    /// Amendments and reversals that another number of people would have to approve.
+    pub approved_otherwise: Different,
     /// Lookups that found a record that disagrees, and would have agreed: it differs in no key field that stays.
     pub agreeing: Different,
     /// Operations whose record would disagree, as far as the destination's answer is kept: a new key field is missing in it, or

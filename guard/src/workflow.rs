@@ -233,6 +233,8 @@ pub enum Correction {
     /// Not corrected.
     #[default]
     Forbid,
+    /// Taken back, and not posted anew. No rule says so: people ask for it and approve it, record by record.
+    Reverse,
 }
 
 /// What may be amended, and how.
@@ -268,6 +270,16 @@ impl AmendmentRules {
     /// Checks what the shape alone cannot say.
     fn validate(&self) -> Result<(), DefinitionFault> {
         let fault = |key, message: &str| Err(DefinitionFault::new(key, message));
+        let corrections = [
+            ("amendment.before_reconciliation", self.before_reconciliation),
+            ("amendment.after_reconciliation", self.after_reconciliation),
+        ];
+        if let Some((key, _)) = corrections.into_iter().find(|(_, correction)| *correction == Correction::Reverse) {
+            return fault(
+                key,
+                "is reverse, which people ask for record by record; amend, replace, reverse_and_repost or forbid are rules",
+            );
+        }
         if self.amendable.len() > AMENDABLE_MAX {
             return fault("amendment.amendable", "lists over 100 places");
         }
@@ -355,12 +367,13 @@ impl Correction {
             Self::Replace => "replace",
             Self::ReverseAndRepost => "reverse_and_repost",
             Self::Forbid => "forbid",
+            Self::Reverse => "reverse",
         }
     }
 
     /// The correction with this name.
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::Amend, Self::Replace, Self::ReverseAndRepost, Self::Forbid]
+        [Self::Amend, Self::Replace, Self::ReverseAndRepost, Self::Forbid, Self::Reverse]
             .into_iter()
             .find(|known| known.as_str() == name)
     }
@@ -557,7 +570,8 @@ pub fn sentence(description: Option<&str>, key: &OperationKey) -> String {
         rest = after;
     }
     text.push_str(rest);
-    text
+    // A description that names its action in its own words would tell of the record, not of its end.
+    if key.may_be_reversal() && !template.contains("{action}") { format!("reverse: {text}") } else { text }
 }
 
 #[cfg(test)]
@@ -580,6 +594,9 @@ mod tests {
         };
         assert_eq!(sentence(Some("create {document} in {company} {x} {"), &key), "create 812 in {document} {x} {");
         assert_eq!(sentence(None, &key), "create 812 in {document}");
+        let reversal = key.reversal(1);
+        assert_eq!(sentence(None, &reversal), "reverse 812 in {document}");
+        assert_eq!(sentence(Some("post {document}"), &reversal), "reverse: post 812");
     }
 
     #[test]
@@ -616,6 +633,8 @@ mod tests {
             };
             assert_eq!(fault(&wrong), key, "{counterparty} {days}");
         }
+        let reverse = |workflow: &mut Workflow| workflow.amendment.after_reconciliation = Correction::Reverse;
+        assert_eq!(fault(&reverse), "amendment.after_reconciliation", "people ask for it, no rule does");
         assert_eq!(workflow().validate(), Ok(()));
     }
 

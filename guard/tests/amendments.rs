@@ -156,7 +156,7 @@ async fn a_change_is_proposed_approved_sent_once_and_supersedes() {
     team.approves(&team.finance("grace"), proposed.id).await.unwrap();
     let decision = team.asks("812", 2, SECOND).await;
     let Decision::Proceed { amends: Some(amends), .. } = &decision else { panic!("{decision:?}") };
-    let Amends { correction, previous, payload } = &**amends;
+    let Amends { correction, previous, record: _, payload } = &**amends;
     assert_eq!((*correction, previous.id, previous.key.revision), (Correction::Amend, base, 1));
     assert_eq!(previous.state.destination_reference(), Some("task-907"));
     assert_eq!(payload.as_ref().unwrap().to_text(), FIRST);
@@ -220,7 +220,7 @@ async fn a_workflow_that_forbids_corrections_lets_nothing_be_proposed() {
     let forbids = AmendmentRules { before_reconciliation: Correction::Forbid, ..rules() };
     let team = Team::with(Workflow { amendment: forbids, ..handoff() }).await;
     let base = team.confirmed("812").await;
-    assert_snapshot!(team.proposes(base, SECOND).await.unwrap_err(), @r#"the workflow forbids this change: : the correction is "forbid": before_reconciliation applies: the operation lies in no closed period"#);
+    assert_snapshot!(team.proposes(base, SECOND).await.unwrap_err(), @r#"the workflow forbids this change: : the correction is "forbid": before_reconciliation applies: the operation lies in no closed period, and no reconciliation has matched it"#);
 }
 
 #[tokio::test]
@@ -441,7 +441,25 @@ async fn an_approval_is_void_where_the_rules_make_another_correction_now() {
     team.world.apply(vec![Workflow { amendment: stricter, ..handoff() }]).await;
     let decision = team.asks("812", 2, SECOND).await;
     let Decision::PreviousRevision { reason: Some(reason), .. } = decision else { panic!("{decision:?}") };
-    assert_snapshot!(reason, @r#"the correction was "amend" when it was proposed and is "reverse_and_repost" now: before_reconciliation applies: the operation lies in no closed period"#);
+    assert_snapshot!(reason, @r#"the correction was "amend" when it was proposed and is "reverse_and_repost" now: before_reconciliation applies: the operation lies in no closed period, and no reconciliation has matched it"#);
+}
+
+#[tokio::test]
+async fn what_was_reconciled_follows_the_rule_after_reconciliation() {
+    let team = Team::new().await;
+    let base = team.confirmed("order-1").await;
+    let proposed = team.proposes(base, SECOND).await.unwrap();
+    assert_eq!(proposed.ruled.correction, Correction::Amend);
+    team.world.memory.force_reconciled(base, team.world.guard.now(), guard::reconciliation::Bucket::Matched);
+    let reason = team.approves(&team.finance("grace"), proposed.id).await.unwrap_err();
+    assert_snapshot!(reason, @r#"the base has moved: the correction was "amend" when it was proposed and is "reverse_and_repost" now: after_reconciliation applies: the reconciliation of 2026-03-01T09:00:00.000Z matched it with the destination's record"#);
+    let version = team.version_of(proposed.id).await;
+    team.world.guard.withdraw(&team.finance("grace"), proposed.id, version, "anew").await.unwrap();
+    assert_eq!(team.proposes(base, SECOND).await.unwrap().ruled.correction, Correction::ReverseAndRepost);
+    // Found otherwise by the last one, it is not reconciled any more.
+    let other = team.confirmed("order-2").await;
+    team.world.memory.force_reconciled(other, team.world.guard.now(), guard::reconciliation::Bucket::Mismatched);
+    assert_eq!(team.proposes(other, SECOND).await.unwrap().ruled.correction, Correction::Amend);
 }
 
 #[tokio::test]

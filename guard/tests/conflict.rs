@@ -266,14 +266,66 @@ async fn versions_are_found_by_their_names() {
     assert_eq!(foreign, Err(Refusal::not_found("conflict of this document")));
 }
 
-#[tokio::test]
-async fn a_change_is_proposed_by_whoever_decides() {
+async fn amendable_world() -> World {
     let rules = guard::workflow::AmendmentRules {
         amendable: vec!["/amount".parse().unwrap()],
         before_reconciliation: guard::workflow::Correction::Amend,
         ..world::handoff().amendment
     };
-    let world = World::with(vec![guard::workflow::Workflow { amendment: rules, ..world::handoff() }]).await;
+    World::with(vec![guard::workflow::Workflow { amendment: rules, ..world::handoff() }]).await
+}
+
+#[tokio::test]
+async fn whoever_loses_the_race_on_a_conflict_leaves_no_proposal_open() {
+    let world = amendable_world().await;
+    let (billing, ada) = (world.worker("billing").await, world.operator());
+    let permit = billing.owns("order-1").await;
+    billing.confirms(&permit, "task-1").await.unwrap();
+    let (operation, found, _) = conflict(&billing, "order-1", CHANGED).await;
+    // Between ada's proposal and her decision, grace decides through another process.
+    let other = Operator { guard: world.another_process().await, ..world.person(Role::Admin) };
+    let other =
+        Operator { person: guard::person::Person { email: "grace@example.test".to_owned(), ..other.person }, ..other };
+    let raced = found.clone();
+    world.memory.disturb(
+        2,
+        world::Fault::meanwhile(async move {
+            decides_on(&other, &raced, operation.version, ConflictVerdict::KeepApproved).await.unwrap();
+        }),
+    );
+    let lost = decides(&ada, &found, ConflictVerdict::ProposeAmendment).await.unwrap_err();
+    assert!(matches!(lost, Refusal::Conflict(ConflictRefusal::Decided { .. })), "{lost:?}");
+    let page = PageRequest { cursor: None, limit: 10 };
+    let rows = world.guard.amendments(&Reach::EVERYTHING, None, &page).await.unwrap().rows;
+    let [proposed] = rows.as_slice() else { panic!("{rows:?}") };
+    assert_eq!(proposed.state.name().as_str(), "withdrawn", "it was taken back, and stays readable");
+    assert_eq!(billing.asks("order-1").with(CHANGED).at_revision(2).hears().await, "rejected");
+}
+
+#[tokio::test]
+async fn a_proposal_is_bound_to_its_own_conflict() {
+    let world = amendable_world().await;
+    let (billing, ada) = (world.worker("billing").await, world.operator());
+    for document in ["order-1", "order-2"] {
+        let permit = billing.owns(document).await;
+        billing.confirms(&permit, document).await.unwrap();
+    }
+    let (first, _, _) = conflict(&billing, "order-1", CHANGED).await;
+    let (_, second, _) = conflict(&billing, "order-2", CHANGED).await;
+    let propose = |conflict: guard::id::ConflictId| {
+        let who = guard::service::Proposer::Person(&ada.person);
+        world.guard.propose(who, first.id, world::payload(CHANGED), "changed", None, Some(conflict))
+    };
+    let refused = propose(second.id).await.unwrap_err();
+    assert!(matches!(&refused, Refusal::InvalidField { field, .. } if field == "from_conflict"), "{refused:?}");
+    let (_, own, _) = conflict(&billing, "order-1", CHANGED).await;
+    decides(&ada, &own, ConflictVerdict::KeepApproved).await.unwrap();
+    assert!(propose(own.id).await.unwrap_err().to_string().contains("the approved payload stands"));
+}
+
+#[tokio::test]
+async fn a_change_is_proposed_by_whoever_decides() {
+    let world = amendable_world().await;
     let (billing, ada) = (world.worker("billing").await, world.operator());
     let permit = billing.owns("order-1").await;
     let (_, early, _) = conflict(&billing, "order-1", CHANGED).await;

@@ -170,6 +170,7 @@ fn cell(state: &State, event: &Event) -> String {
             | Refusal::RuleViolation { .. }
             | Refusal::AmendmentOpen { .. }
             | Refusal::NoChange
+            | Refusal::ReversalExists { .. }
             | Refusal::BaseMoved { .. }
             | Refusal::BaseUncertain { .. }
             | Refusal::Store(_)),

@@ -7,11 +7,13 @@ mod world;
 
 use guard::id::OperationId;
 use guard::json::Json;
+use guard::person::{Person, Role};
 use guard::pointer::Pointer;
 use guard::rules::RuleChange;
+use guard::service::{AskedReversal, Proposer};
 use guard::token::Reach;
 use guard::what_if::{Different, WhatIf};
-use guard::workflow::{AmendmentRules, Comparison, KeyField};
+use guard::workflow::{AmendmentRules, Comparison, Correction, KeyField, Workflow};
 use world::{CAREFUL, HANDOFF, World, handoff};
 
 fn pointer(text: &str) -> Pointer {
@@ -105,4 +107,64 @@ async fn amendable_places_and_key_fields_are_tried_out() {
         assert_eq!(what_if.disagreeing.number, u64::from(differs), "{record} {compare:?}");
         assert_eq!(what_if.operations.number, 1);
     }
+}
+
+#[tokio::test]
+async fn what_would_have_been_different_for_amendments_is_told() {
+    let before = AmendmentRules {
+        amendable: vec!["/amount".parse().unwrap(), "/memo".parse().unwrap()],
+        before_reconciliation: Correction::Amend,
+        second_approval_over: Some("1000.00".to_owned()),
+        ..AmendmentRules::default()
+    };
+    let world = World::with(vec![Workflow { amendment: before.clone(), ..handoff() }]).await;
+    let (billing, ada) = (world.worker("billing").await, world.person(Role::Operator).person);
+    let mut proposed = Vec::new();
+    for (document, changed) in [
+        ("dearer", r#"{"amount":"600.00","currency":"INR"}"#),
+        ("noted", r#"{"amount":"118.00","currency":"INR","memo":"x"}"#),
+        ("reversed", ""),
+    ] {
+        let permit = billing.owns(document).await;
+        let of = billing.confirms(&permit, document).await.unwrap();
+        let amendment = if changed.is_empty() {
+            let asked = AskedReversal { record: document, reason: "twice", requested_by: None };
+            world.guard.ask_reversal(&ada, of.id, of.version, asked).await
+        } else {
+            let person: &Person = &ada;
+            let payload = world::payload(changed);
+            world.guard.propose(Proposer::Person(person), of.id, payload, "changed", None, None).await
+        };
+        proposed.push(amendment.unwrap().operation);
+    }
+    let [dearer, noted, reversed] = proposed[..] else { panic!("three were proposed") };
+
+    let whats = |different: &Different| {
+        let examples = different.examples.iter();
+        examples.map(|example| (example.operation, example.what.clone())).collect::<Vec<_>>()
+    };
+    let tried = async |rules: AmendmentRules| {
+        let change = RuleChange { amendment: Some(rules), ..RuleChange::default() };
+        run(&world, &Reach::EVERYTHING, change).await
+    };
+    let what_if = tried(AmendmentRules { amendable: vec!["/amount".parse().unwrap()], ..before.clone() }).await;
+    assert_eq!(whats(&what_if.amendments_forbidden), [(noted, "/memo".to_owned())]);
+    assert_eq!(
+        (what_if.amendments.number, what_if.corrected_otherwise.number, what_if.approved_otherwise.number),
+        (3, 0, 0)
+    );
+
+    let what_if = tried(AmendmentRules { before_reconciliation: Correction::Replace, ..before.clone() }).await;
+    let replaced = |operation| (operation, "amend → replace".to_owned());
+    assert_eq!(whats(&what_if.corrected_otherwise), [replaced(noted), replaced(dearer)], "not what is taken back");
+    let what_if = tried(AmendmentRules { before_reconciliation: Correction::Forbid, ..before.clone() }).await;
+    assert_eq!((what_if.amendments_forbidden.number, what_if.corrected_otherwise.number), (2, 0));
+
+    let second = |over: &str| AmendmentRules { second_approval_over: Some(over.to_owned()), ..before.clone() };
+    let more = |operation| (operation, "1 → 2".to_owned());
+    assert_eq!(whats(&tried(second("500.00")).await.approved_otherwise), [more(dearer)]);
+    assert_eq!(whats(&tried(second("100.00")).await.approved_otherwise), [more(reversed), more(noted), more(dearer)]);
+
+    world.clock.advance(91 * 24 * 3_600);
+    assert_eq!(tried(second("100.00")).await.amendments.number, 0, "ninety days are looked back over");
 }

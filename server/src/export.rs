@@ -1,6 +1,7 @@
 //! Lists as files: what a filter says, all pages of it, streamed. A list plugs in as [`Listed`].
 
 mod activity;
+mod amendments;
 mod conflicts;
 mod operations;
 mod reconciliation;
@@ -27,6 +28,7 @@ use guard::service::{Exported, Guard};
 use tokio::sync::mpsc;
 
 use self::activity::Activities;
+use self::amendments::Amendments;
 use self::conflicts::Conflicts;
 use self::operations::{Operations, Uncertain};
 use self::reconciliation::Rows;
@@ -98,6 +100,7 @@ impl Drop for Place {
 fn listed(visit: &Visit, person: &Person, name: &str, query: &str) -> Result<Box<dyn Listed>, Problem> {
     match name {
         "operations" => Ok(Box::new(Operations::of_table(visit, person, query)?)),
+        "amendments" => Ok(Box::new(Amendments::of(visit, person, query)?)),
         "conflicts" => Ok(Box::new(Conflicts::of(visit, person, query)?)),
         "unknown" => Ok(Box::new(Uncertain::of_queue(visit, person, query)?)),
         "activity" => Ok(Box::new(Activities::of(visit, person, query)?)),

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 pub use code::{Code, explain};
 
-use crate::api::amendment::{OpenAmendment, Violated};
+use crate::api::amendment::{OpenAmendment, Reversing, Violated};
 use crate::api::view::{CodeSchema, Shown};
 
 /// The media type of problem documents (RFC 9457, section 6.1).
@@ -185,6 +185,10 @@ impl From<Refusal> for Problem {
             Refusal::AmendmentOpen { operation, amendment, revision, .. } => {
                 let (amendment_id, operation_id) = (amendment.map(Shown), Shown(operation));
                 Self::new(Code::AmendmentOpen, detail).with(&OpenAmendment { amendment_id, operation_id, revision })
+            }
+            Refusal::ReversalExists { operation, amendment, .. } => {
+                let (amendment_id, operation_id) = (Shown(amendment), Shown(operation));
+                Self::new(Code::ReversalExists, detail).with(&Reversing { amendment_id, operation_id })
             }
             Refusal::NoChange => Self::new(Code::NoChange, detail),
             Refusal::BaseMoved { .. } => Self::new(Code::BaseMoved, detail),

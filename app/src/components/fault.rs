@@ -99,6 +99,7 @@ const fn told(failure: &Failure) -> (&'static str, &'static str) {
             | Refusal::Stale { .. }
             | Refusal::Unconfirmed { .. }
             | Refusal::AmendmentOpen { .. }
+            | Refusal::ReversalExists { .. }
             | Refusal::NoChange
             | Refusal::BaseMoved { .. }
             | Refusal::BaseUncertain { .. }

@@ -191,6 +191,8 @@ fn of_entry(entry: &Entry) -> Happening {
         EntryKind::AmendmentRejected => wording::amendment::ended(entry, "Rejected", "bad"),
         EntryKind::AmendmentWithdrawn => wording::amendment::ended(entry, "Withdrawn", "quiet"),
         EntryKind::AmendmentExpired => wording::amendment::ended(entry, "Expired", "quiet"),
+        EntryKind::ReversalAsked => wording::amendment::reversal_asked(entry),
+        EntryKind::Reversed => wording::amendment::reversed(entry),
         EntryKind::AmendmentVoid => wording::amendment::ended(entry, "The approval holds no longer", "bad"),
         EntryKind::Reconciled => of_reconciliation(entry),
         EntryKind::CandidateConfirmed => {

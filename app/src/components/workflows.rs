@@ -133,6 +133,7 @@ const fn correction(correction: Correction) -> &'static str {
         Correction::Replace => "replaced",
         Correction::ReverseAndRepost => "reversed and posted anew",
         Correction::Forbid => "not corrected",
+        Correction::Reverse => "taken back",
     }
 }
 

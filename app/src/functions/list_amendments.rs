@@ -18,7 +18,7 @@ pub(crate) struct AmendmentRow {
     pub id: AmendmentId,
     /// The operation of the revision that it proposes.
     pub operation: OperationView,
-    /// The first change: `quantity 2 → 3`.
+    /// The first change: `quantity 2 → 3`; or the record that is taken back.
     pub headline: String,
     /// How many places change besides.
     pub more: u32,
@@ -56,32 +56,56 @@ impl AmendmentList {
     }
 }
 
-/// Reads a page of the list: in the state that is named, or those that wait where none is.
-#[server(prefix = "/fn", endpoint = "list_amendments", input = Json, output = Json)]
-pub(crate) async fn list_amendments(state: String, cursor: String) -> Result<AmendmentList, Failure> {
-    use guard::{
-        queue::{Cursor, PAGE_ROWS_DEFAULT, PageRequest},
-        refusal::Refusal,
-    };
+/// The state that the address of the list asks for; none for every one.
+///
+/// # Errors
+/// The parameter that cannot be read, and what can.
+#[cfg(feature = "ssr")]
+pub fn amendments_asked_for(query: &str) -> Result<Option<AmendmentStateName>, guard::refusal::Refusal> {
+    use guard::refusal::Refusal;
 
-    let visit = crate::context::Visit::current()?;
-    let (person, guard) = (visit.person()?, &visit.guard);
-    let reach = &person.reach;
-    let state = match state.as_str() {
+    let pairs: Vec<(String, String)> =
+        serde_urlencoded::from_str(query).map_err(|error| Refusal::field("query", error))?;
+    let mut states = pairs.into_iter().filter(|(name, _)| name == "state").map(|(_, state)| state);
+    let state = states.next().unwrap_or_default();
+    if states.next().is_some() {
+        return Err(Refusal::field("state", "is given twice"));
+    }
+    state_asked_for(&state)
+}
+
+#[cfg(feature = "ssr")]
+fn state_asked_for(state: &str) -> Result<Option<AmendmentStateName>, guard::refusal::Refusal> {
+    Ok(match state {
         "" => Some(AmendmentStateName::AwaitingApproval),
         EVERY_STATE => None,
         name => Some(AmendmentStateName::parse(name).ok_or_else(|| {
             let known = AmendmentStateName::ALL.map(AmendmentStateName::as_str).join(", ");
-            Refusal::field("state", format!("is {name:?}; {known} or {EVERY_STATE} are possible"))
+            guard::refusal::Refusal::field("state", format!("is {name:?}; {known} or {EVERY_STATE} are possible"))
         })?),
-    };
+    })
+}
+
+/// Reads a page of the list: in the state that is named, or those that wait where none is.
+#[server(prefix = "/fn", endpoint = "list_amendments", input = Json, output = Json)]
+pub(crate) async fn list_amendments(state: String, cursor: String) -> Result<AmendmentList, Failure> {
+    use guard::queue::{Cursor, PAGE_ROWS_DEFAULT, PageRequest};
+
+    let visit = crate::context::Visit::current()?;
+    let (person, guard) = (visit.person()?, &visit.guard);
+    let reach = &person.reach;
+    let state = state_asked_for(&state)?;
     let cursor = (!cursor.is_empty()).then(|| Cursor::from_text(&cursor));
     let page = guard.amendments(reach, state, &PageRequest { cursor, limit: PAGE_ROWS_DEFAULT }).await?;
     let mut rows = Vec::with_capacity(page.rows.len());
     for mut amendment in page.rows {
         let operation = guard.operation(reach, amendment.operation).await?;
         guard.veil(person, &operation).await?.cover(&mut amendment.changes);
-        let headline = amendment.changes.first().map(super::list_conflicts::asked::headline);
+        let headline = if amendment.is_reversal() {
+            Some(format!("{} is taken back", amendment.base.destination_reference))
+        } else {
+            amendment.changes.first().map(super::list_conflicts::asked::headline)
+        };
         rows.push(AmendmentRow {
             id: amendment.id,
             operation: guard.view(&operation),

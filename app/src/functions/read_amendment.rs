@@ -31,8 +31,10 @@ pub(crate) struct AmendmentPageReport {
     pub is_looked_at: bool,
     /// The places that are masked.
     pub masked: Vec<String>,
-    /// Both payloads, compared.
-    pub diffed: Diffed,
+    /// Both payloads, compared; none where a record is taken back.
+    pub diffed: Option<Diffed>,
+    /// The payload of which the record is taken back, indented; none where it was dropped, or the document is changed.
+    pub taken_back: Option<String>,
     /// What became of the act before.
     pub notice: Option<AmendmentNotice>,
 }
@@ -40,7 +42,7 @@ pub(crate) struct AmendmentPageReport {
 /// Reads an amendment.
 #[server(prefix = "/fn", endpoint = "read_amendment", input = Json, output = Json)]
 pub(crate) async fn read_amendment(id: String, shown: DiffQuery) -> Result<AmendmentPageReport, Failure> {
-    use guard::{refusal::Refusal, service::AmendmentReport};
+    use guard::{json, refusal::Refusal, service::AmendmentReport};
 
     use crate::comparison::{Place, Side, diff};
 
@@ -61,10 +63,17 @@ pub(crate) async fn read_amendment(id: String, shown: DiffQuery) -> Result<Amend
         Side { label: &labels.0, payload: payloads.0.as_deref() },
         Side { label: &labels.1, payload: payloads.1.as_deref() },
     ];
+    let is_reversal = amendment.is_reversal();
+    let diffed = if is_reversal { None } else { Some(diff(sides, &guard.left_out(&held).await?, &place)) };
+    let taken_back = payloads.0.clone().filter(|_| is_reversal).map(|text| {
+        // What the store holds was read strictly when it came; should it not be JSON any more, it is shown as it is.
+        json::Json::parse(text.as_bytes()).map_or(text, |json| json.indented())
+    });
     Ok(AmendmentPageReport {
         as_of: guard.now(),
         person: person.clone(),
-        diffed: diff(sides, &guard.left_out(&held).await?, &place),
+        diffed,
+        taken_back,
         is_looked_at: guard.catalogue().destination_to_ask(held.key.workflow.as_str()).is_some(),
         masked: veil.places().to_vec(),
         amendment,

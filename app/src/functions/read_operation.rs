@@ -4,6 +4,7 @@ use guard::{
     clock::Timestamp,
     id::{AmendmentId, OperationId},
     person::Person,
+    reversal::Reversal,
     service::{History, Outlook, Standing},
     state::StateName,
     veil::Veil,
@@ -57,6 +58,12 @@ pub(crate) struct Document {
     pub amendment: Option<AmendmentId>,
     /// Why this person cannot propose a change of this revision; none where they can.
     pub why_not_amend: Option<String>,
+    /// The records of the operation that were asked to be taken back.
+    pub reversals: Vec<Reversal>,
+    /// What it takes back itself, where it is a reversal.
+    pub reverses: Option<Reversal>,
+    /// Why this person cannot ask that a record of it is taken back; none where they can.
+    pub why_not_reverse: Option<String>,
 }
 
 /// One revision of a document.
@@ -75,7 +82,9 @@ async fn document(visit: &crate::context::Visit, id: OperationId) -> Result<Docu
     use guard::{refusal::Refusal, service::Proposer};
 
     let (person, guard) = (visit.person()?, &visit.guard);
-    let revisions = guard.revisions(&person.reach, id).await?;
+    let reverses = guard.reverses(&person.reach, id).await?;
+    // The revisions before and behind a reversal are those of what it takes back, and stand there.
+    let revisions = if reverses.is_some() { Vec::new() } else { guard.revisions(&person.reach, id).await? };
     let revision = |held: guard::operation::Operation| Revision {
         number: held.key.revision,
         operation: held.id,
@@ -87,7 +96,12 @@ async fn document(visit: &crate::context::Visit, id: OperationId) -> Result<Docu
         Err(Refusal::Store(fault)) => return Err(fault.into()),
         Err(refusal) => Some(crate::wording::amendment::sentence(&refusal.to_string())),
     };
+    // Any record may be named on the form: what stands in the way of all of them, stands in its way.
+    let why_not_reverse = guard.why_not_reverse(person, id, "").await?;
     Ok(Document {
+        reversals: guard.reversals(&person.reach, id).await?,
+        reverses,
+        why_not_reverse: why_not_reverse.map(|refusal| crate::wording::amendment::sentence(&refusal.to_string())),
         revisions: revisions.into_iter().map(revision).collect(),
         amendment: amendment.map(|amendment| amendment.id),
         why_not_amend,

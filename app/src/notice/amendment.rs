@@ -94,3 +94,33 @@ pub(crate) struct ProposalRefused {
     /// Why.
     pub failure: Failure,
 }
+
+/// A wish that a record is taken back, as a person writes it. Nothing of it is lost when it is refused.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ReversalDraft {
+    /// The operation whose record it is.
+    pub operation: OperationId,
+    /// Its version that the page showed.
+    pub version: u64,
+    /// The record, of those that the page named; empty where it is another one.
+    #[serde(default)]
+    pub record: String,
+    /// The id of another record.
+    #[serde(default)]
+    pub other_record: String,
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+    /// Who asked for it.
+    #[serde(default)]
+    pub requested_by: String,
+}
+
+/// Why nothing was asked to be taken back.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ReversalRefused {
+    /// What was written.
+    pub draft: ReversalDraft,
+    /// Why.
+    pub failure: Failure,
+}

@@ -63,6 +63,7 @@ fn Shown(report: AmendmentPageReport) -> impl IntoView {
         is_looked_at,
         masked,
         diffed,
+        taken_back,
         notice,
     } = report;
     let state = amendment.state.name();
@@ -74,7 +75,12 @@ fn Shown(report: AmendmentPageReport) -> impl IntoView {
         }
         None => (None, None),
     };
-    let title = format!("Amendment: {}", operation.sentence);
+    let is_reversal = amendment.is_reversal();
+    let lead = if is_reversal { "Reversal: " } else { "Amendment: " };
+    // A reversal is told by what it takes back.
+    let of = base.as_ref().filter(|_| is_reversal).unwrap_or(&operation);
+    let sentence = of.sentence.clone();
+    let title = format!("{lead}{sentence}");
     let (now_text, next_text) = wording::amendment::standing(&amendment);
     let is_open = state.is_open() || is_withdrawable;
     // Without a form to stand in, the refusal stands above the page.
@@ -93,13 +99,23 @@ fn Shown(report: AmendmentPageReport) -> impl IntoView {
         }
     });
     let masked = view! { <Masked places=masked operation=operation.id /> };
-    let sentence = operation.sentence.clone();
+    let changes = match diffed {
+        Some(diffed) => view! {
+            <section class="panel" aria-labelledby="diff-title">
+                <h2 id="diff-title">"What changes"</h2>
+                {masked}
+                <Diff diffed />
+            </section>
+        }
+        .into_any(),
+        None => view! { <TakenBack amendment=amendment.clone() payload=taken_back>{masked}</TakenBack> }.into_any(),
+    };
     view! {
         {done.map(|verdict| view! { <DoneBanner amendment=amendment.clone() verdict /> })}
         {gone}
         <div class="page-head">
             <Heading title>
-                "Amendment: "
+                {lead}
                 <Plain text=sentence />
             </Heading>
             <AsOf at=as_of />
@@ -118,11 +134,7 @@ fn Shown(report: AmendmentPageReport) -> impl IntoView {
         </div>
         <div class="detail">
             <div class="detail-main">
-                <section class="panel" aria-labelledby="diff-title">
-                    <h2 id="diff-title">"What changes"</h2>
-                    {masked}
-                    <Diff diffed />
-                </section>
+                {changes}
                 {forms}
             </div>
             <div class="detail-side">
@@ -131,6 +143,38 @@ fn Shown(report: AmendmentPageReport) -> impl IntoView {
                 <Approvals amendment />
             </div>
         </div>
+    }
+    .into_any()
+}
+
+/// The record that is taken back, and what it was made of.
+#[component]
+fn TakenBack(amendment: Amendment, payload: Option<String>, children: Children) -> impl IntoView {
+    let held = amendment.base;
+    let content = match payload {
+        None => view! { <p class="empty">"The payload that it was made of was dropped by retention."</p> }.into_any(),
+        Some(text) => view! {
+            <pre class="payload" tabindex="0" role="region" aria-label="The payload that the record was made of">
+                <code><Plain text /></code>
+            </pre>
+        }
+        .into_any(),
+    };
+    view! {
+        <section class="panel" aria-labelledby="taken-title">
+            <h2 id="taken-title">"What is taken back"</h2>
+            <dl class="facts">
+                <Fact name="Record">
+                    <Copyable value=held.destination_reference what="record" />
+                </Fact>
+                <Fact name="Of">
+                    <a href=format!("/operations/{}", held.operation)>"the operation, revision " {held.revision}</a>
+                </Fact>
+            </dl>
+            <h3>"What it was made of"</h3>
+            {children()}
+            {content}
+        </section>
     }
     .into_any()
 }
@@ -158,6 +202,9 @@ fn DoneBanner(
     verdict: Option<AmendmentVerdict>,
 ) -> impl IntoView {
     let missing = amendment.approvals_missing();
+    let is_reversal = amendment.is_reversal();
+    let anew = if is_reversal { "It can be asked for anew." } else { "The change can be proposed anew." };
+    let never = format!("It stays readable, and is never sent. {anew}");
     let (what, effect) = match verdict {
         None => ("It is proposed", "Another person approves it. Nothing is sent before that.".to_owned()),
         Some(AmendmentVerdict::Approve) if missing > 0 => (
@@ -168,18 +215,14 @@ fn DoneBanner(
             ),
         ),
         Some(AmendmentVerdict::Approve) => {
-            ("It is approved", "A worker that begins this revision with exactly this payload may send it.".to_owned())
+            ("It is approved", "A worker that begins it with exactly this payload may send it, once.".to_owned())
         }
-        Some(AmendmentVerdict::Reject) => {
-            ("It is rejected", "It stays readable, and is never sent. The change can be proposed anew.".to_owned())
-        }
-        Some(AmendmentVerdict::Withdraw) => {
-            ("It is withdrawn", "It stays readable, and is never sent. The change can be proposed anew.".to_owned())
-        }
+        Some(AmendmentVerdict::Reject) => ("It is rejected", never),
+        Some(AmendmentVerdict::Withdraw) => ("It is withdrawn", never),
     };
     view! {
         <Done>
-            <p>{what} ", as revision " {amendment.revision} "."</p>
+            <p>{what} {if is_reversal { ", as a reversal of " } else { ", as " }} "revision " {amendment.revision} "."</p>
             <p>{effect}</p>
         </Done>
     }
@@ -188,6 +231,7 @@ fn DoneBanner(
 
 #[component]
 fn Proposal(amendment: Amendment, operation: OperationView) -> impl IntoView {
+    let is_reversal = amendment.is_reversal();
     let behind = amendment.behind.clone().map(|behind| view! { <Told name="Made the token" text=behind /> });
     let asked = amendment.requested_by.clone().map(|name| view! { <Told name="Asked for by" text=name /> });
     let conflict = amendment.from_conflict.map(|id| {
@@ -210,7 +254,9 @@ fn Proposal(amendment: Amendment, operation: OperationView) -> impl IntoView {
                 <Told name="Reason" text=amendment.reason />
                 {conflict}
                 <Fact name="Operation">
-                    <a href=format!("/operations/{}", operation.id)>"revision " {amendment.revision}</a>
+                    <a href=format!("/operations/{}", operation.id)>
+                        {if is_reversal { "the reversal of " } else { "" }} "revision " {amendment.revision}
+                    </a>
                     " "
                     <Badge state=operation.state.name() />
                 </Fact>
@@ -231,10 +277,13 @@ fn Proposal(amendment: Amendment, operation: OperationView) -> impl IntoView {
 /// What it rests on, and what will be done.
 #[component]
 fn Rests(amendment: Amendment, base: Option<OperationView>, moved: Option<String>, is_open: bool) -> impl IntoView {
+    let is_reversal = amendment.is_reversal();
     let held = amendment.base;
     let ruled = amendment.ruled;
     let current = is_open.then(|| match moved {
+        None if is_reversal => "Yes: the record stands as it did when this was asked.".to_owned(),
         None => "Yes: it is confirmed as it was when the change was proposed.".to_owned(),
+        Some(reason) if is_reversal => format!("No: {reason}. It has to be asked for anew."),
         Some(reason) => format!("No: {reason}. The change has to be proposed anew."),
     });
     view! {
@@ -265,6 +314,9 @@ fn Rests(amendment: Amendment, base: Option<OperationView>, moved: Option<String
 #[component]
 fn Approvals(amendment: Amendment) -> impl IntoView {
     let given = amendment.approvals.len();
+    let saw = wording::amendment::saw(&amendment);
+    let saw_at_end = saw.clone();
+    let ended = wording::amendment::ended_by(&amendment);
     let needed = match amendment.approvals_needed {
         1 => "One person must approve it, other than whoever proposed it or asked for it.".to_owned(),
         number => {
@@ -278,8 +330,12 @@ fn Approvals(amendment: Amendment) -> impl IntoView {
         view! {
             <li>
                 <p><Plain text=by /> " · " <Moment at /></p>
-                {reason.map(|reason| view! { <p><Plain text=reason /></p> })}
+                <p>{match reason {
+                    Some(reason) => view! { "Reason: " <Plain text=reason /> }.into_any(),
+                    None => view! { "No reason was given." }.into_any(),
+                }}</p>
                 <p class="note"><Plain text=wording::amendment::shown(&shown) /></p>
+                <p class="note"><Plain text=saw.clone() /></p>
             </li>
         }
     });
@@ -289,6 +345,7 @@ fn Approvals(amendment: Amendment) -> impl IntoView {
             <h2 id="approvals-title">"Approvals: " {given} " of " {amendment.approvals_needed}</h2>
             <p class="note">{needed}</p>
             {(given > 0).then(|| view! { <ul class="evidence">{items}</ul> })}
+            {ended.map(|ended| view! { <p><Plain text=ended /></p> <p class="note"><Plain text=saw_at_end /></p> })}
         </section>
     }
     .into_any()
@@ -305,6 +362,7 @@ fn Decision(
     refused: Option<(AmendmentDraft, Failure)>,
 ) -> impl IntoView {
     let is_waiting = amendment.state.name() == guard::amendment::AmendmentStateName::AwaitingApproval;
+    let anew = if amendment.is_reversal() { "It can be asked for anew." } else { "The change can be proposed anew." };
     let (draft, failure) = refused.unzip();
     let form = |verdict: AmendmentVerdict, title: &'static str, effect: String, why_not: Option<String>| {
         let reason = draft.as_ref().filter(|draft| draft.verdict == verdict).map(|draft| draft.reason.clone());
@@ -332,14 +390,14 @@ fn Decision(
         let why_not = wording::amendment::why_not_approve(&amendment, &person, moved.as_deref());
         let approve = form(AmendmentVerdict::Approve, "Approve", effect, why_not);
         let why_not = wording::amendment::why_not_decide(person.role);
-        let effect = "It is never sent. It stays readable, and the change can be proposed anew.".to_owned();
+        let effect = format!("It is never sent. It stays readable. {anew}");
         view! {
             {approve}
             {form(AmendmentVerdict::Reject, "Reject", effect, why_not)}
         }
     });
     let why_not = wording::amendment::why_not_withdraw(person.role, is_withdrawable);
-    let effect = "It is taken back, and never sent. The change can be proposed anew.".to_owned();
+    let effect = format!("The proposal is taken back, and never sent. {anew}");
     let withdraw = form(AmendmentVerdict::Withdraw, "Withdraw", effect, why_not);
     view! {
         <section class="panel decision" id="decide" tabindex="-1" aria-labelledby="decide-title">

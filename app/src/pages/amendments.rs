@@ -14,6 +14,7 @@ use crate::{
         heading::Heading,
         money::Amount,
         plain::Plain,
+        views::Files,
     },
     functions::list_amendments::{AmendmentList, AmendmentRow, EVERY_STATE, list_amendments},
     wording,
@@ -55,6 +56,7 @@ fn Shown(list: AmendmentList, state: String) -> impl IntoView {
         "No amendment is like that."
     };
     let is_empty = rows.is_empty();
+    let asked = if state.is_empty() { String::new() } else { format!("state={state}") };
     let next = next.map(|cursor| {
         let query = serde_urlencoded::to_string([("state", state.as_str()), ("cursor", cursor.as_str())]);
         view! { <a class="button is-quiet" rel="next" href=format!("/amendments?{}", query.unwrap_or_default())>"Next"</a> }
@@ -73,6 +75,12 @@ fn Shown(list: AmendmentList, state: String) -> impl IntoView {
         <div class="queue-sum">
             <p>{waiting} " for approval. Nothing of them is sent before that."</p>
         </div>
+        <nav class="spans" aria-label="What amendments rest on">
+            <ul>
+                <li><a href="/settings/rules">"Rules"</a></li>
+                <li><a href="/periods">"Periods"</a></li>
+            </ul>
+        </nav>
         <form class="search" role="search" aria-label="Filter amendments" method="get" action="/amendments">
             <div class="fields">
                 <div class="field">
@@ -114,6 +122,7 @@ fn Shown(list: AmendmentList, state: String) -> impl IntoView {
             .into_any()
         }}
         <nav class="pages" aria-label="Pages">{next}</nav>
+        {(!is_empty).then(|| view! { <Files list="amendments" query=asked /> })}
     }
     .into_any()
 }

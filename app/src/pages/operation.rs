@@ -6,6 +6,7 @@ use guard::{
     json::Json,
     person::Person,
     queue::Page,
+    reversal::Reversal,
     service::History,
     state::{State, StateName},
     veil::Veil,
@@ -34,6 +35,7 @@ use crate::{
         plain::Plain,
         received::ReceivedPanel,
         recovery::RecoveryPanel,
+        reversals::Reversals,
         timeline::Timeline,
     },
     functions::{
@@ -164,6 +166,20 @@ fn Shown(
             </p>
         }
     });
+    let taken_back = document.reversals.iter().filter(|reversal| reversal.stands()).map(|reversal| {
+        view! {
+            <p>
+                "Reversed by "
+                <a href=format!("/operations/{}", reversal.operation)>"an operation of its own"</a>
+                ": the record "
+                <code><Plain text=reversal.record.clone() /></code>
+                ", "
+                {wording::amendment::reversal(reversal)}
+                "."
+            </p>
+        }
+    });
+    let taken_back = taken_back.collect_view();
     let forms = is_uncertain.then(|| {
         view! {
             <DecisionPanel
@@ -213,6 +229,7 @@ fn Shown(
             </p>
             <p>{next_text}</p>
             {open_conflicts}
+            {taken_back}
         </div>
         <div class="detail">
             <div class="detail-main">
@@ -323,7 +340,10 @@ fn Facts(operation: OperationView) -> impl IntoView {
 /// The document's revisions, and how the next one is proposed.
 #[component]
 fn Revisions(document: Document, shown: OperationId) -> impl IntoView {
-    let Document { revisions, amendment, why_not_amend } = document;
+    let Document { revisions, amendment, why_not_amend, reversals, reverses, why_not_reverse } = document;
+    if let Some(reversal) = reverses {
+        return view! { <TakesBack reversal /> }.into_any();
+    }
     let items = revisions.into_iter().map(|revision| {
         let Revision { number, operation, state } = revision;
         let name = format!("Revision {number}");
@@ -349,12 +369,44 @@ fn Revisions(document: Document, shown: OperationId) -> impl IntoView {
         }
         .into_any(),
     };
+    let reverse = match why_not_reverse {
+        None => view! { <a class="button is-quiet" href=format!("/operations/{shown}/reverse")>"Take a record back"</a> }.into_any(),
+        Some(why) => view! {
+            <button type="button" class="is-quiet" disabled aria-describedby="reverse-why-not">"Take a record back"</button>
+            <span class="why-not" id="reverse-why-not"><Plain text=why /></span>
+        }
+        .into_any(),
+    };
     view! {
         <section class="panel" aria-labelledby="revisions-title">
             <h2 id="revisions-title">"Revisions of the document"</h2>
             <ul class="revisions">{items.collect_view()}</ul>
             {amendment}
             <p class="actions">{propose}</p>
+            <p class="actions">{reverse}</p>
+        </section>
+        <Reversals reversals />
+    }
+    .into_any()
+}
+
+/// The record that a reversal takes back.
+#[component]
+fn TakesBack(reversal: Reversal) -> impl IntoView {
+    view! {
+        <section class="panel" aria-labelledby="takes-back-title">
+            <h2 id="takes-back-title">"What it takes back"</h2>
+            <dl class="facts">
+                <Fact name="Record">
+                    <Copyable value=reversal.record what="record" />
+                </Fact>
+                <Fact name="Of">
+                    <a href=format!("/operations/{}", reversal.of)>"the operation, revision " {reversal.revision}</a>
+                </Fact>
+                <Fact name="Asked">
+                    <a href=format!("/amendments/{}", reversal.amendment)>"why, by whom, and who approved it"</a>
+                </Fact>
+            </dl>
         </section>
     }
     .into_any()

@@ -4,12 +4,17 @@ use guard::{
     amendment::{Amendment, AmendmentState, AmendmentStateName, Shown},
     json::Json,
     person::{Person, Role},
+    reversal::Reversal,
+    state::StateName,
     trail::Entry,
     workflow::Correction,
 };
 
 /// What the entry of a proposal tells in a history, and its tone.
 pub(crate) fn proposed(entry: &Entry) -> (String, &'static str) {
+    if fact(entry, "correction") == Correction::Reverse.as_str() {
+        return (format!("Asked to take back {}: {}", fact(entry, "record"), fact(entry, "reason")), "go");
+    }
     let total = number(entry, "changes_total").parse().unwrap_or(0);
     let (places, revision) = (super::counted(total, "change", "changes"), number(entry, "base_revision"));
     (format!("Proposed as an amendment of revision {revision} ({places}): {}", fact(entry, "reason")), "go")
@@ -32,6 +37,28 @@ pub(crate) fn ended(entry: &Entry, how: &str, tone: &'static str) -> (String, &'
     (format!("{how}: {}", fact(entry, "reason")), tone)
 }
 
+/// What the entry of an operation tells of which a record is to be taken back.
+pub(crate) fn reversal_asked(entry: &Entry) -> (String, &'static str) {
+    (format!("Asked to take back its record {}: {}", fact(entry, "record"), fact(entry, "reason")), "doubt")
+}
+
+/// What the entry of an operation tells of which a record was taken back.
+pub(crate) fn reversed(entry: &Entry) -> (String, &'static str) {
+    (format!("Its record {} was taken back", fact(entry, "record")), "good")
+}
+
+/// Where the reversal of a record stands, in a sentence without its end.
+pub(crate) fn reversal(reversal: &Reversal) -> &'static str {
+    match reversal.state {
+        StateName::AwaitingApproval => "it is asked to be taken back, and waits for approval",
+        StateName::Rejected => "it is not taken back",
+        StateName::Acquired | StateName::Sending => "it is being taken back",
+        StateName::Released | StateName::Failed => "it may be taken back by a worker",
+        StateName::Unknown | StateName::Disputed => "nobody knows yet whether it was taken back",
+        StateName::Confirmed => "it was taken back",
+    }
+}
+
 /// The word for an amendment's state.
 pub(crate) const fn state_word(state: AmendmentStateName) -> &'static str {
     match state {
@@ -49,6 +76,11 @@ pub(crate) const fn state_word(state: AmendmentStateName) -> &'static str {
 pub(crate) fn standing(amendment: &Amendment) -> (String, String) {
     let moment = super::moment;
     let actor = super::actor;
+    let anew = if amendment.is_reversal() {
+        "It is never sent. It can be asked for anew."
+    } else {
+        "It is never sent. The change can be proposed anew."
+    };
     match &amendment.state {
         AmendmentState::AwaitingApproval => (
             match amendment.approvals_missing() {
@@ -60,29 +92,66 @@ pub(crate) fn standing(amendment: &Amendment) -> (String, String) {
         ),
         AmendmentState::Approved { at } => (
             format!("It was approved at {}.", moment(*at)),
-            "A worker that begins this revision with exactly this payload may send it. The base is checked once more then."
+            "A worker that begins it with exactly this payload may send it, once. What it rests on is checked once more then."
                 .to_owned(),
         ),
         AmendmentState::Begun { at } => (
             format!("A worker was permitted to send it at {}.", moment(*at)),
-            "How that went stands on the operation of the revision.".to_owned(),
+            "How that went stands on its operation.".to_owned(),
         ),
         AmendmentState::Rejected { at, by, reason } => (
             format!("{} rejected it at {}: {reason}", actor(by), moment(*at)),
-            "It is never sent. The change can be proposed anew.".to_owned(),
+            anew.to_owned(),
         ),
         AmendmentState::Withdrawn { at, by, reason } => (
             format!("{} took it back at {}: {reason}", actor(by), moment(*at)),
-            "It is never sent. The change can be proposed anew.".to_owned(),
+            anew.to_owned(),
         ),
         AmendmentState::Expired { at } => (
             format!("Nobody decided in time: it expired at {}.", moment(*at)),
-            "It is never sent. The change can be proposed anew.".to_owned(),
+            anew.to_owned(),
         ),
         AmendmentState::Void { at, reason } => (
             format!("Its base moved, noticed at {}: {reason}", moment(*at)),
-            "Its approval holds no longer. The change can be proposed anew on what is confirmed now.".to_owned(),
+            "Its approval holds no longer. It can be proposed anew on what is so now.".to_owned(),
         ),
+    }
+}
+
+/// What whoever decided saw: exactly this payload on exactly this base, under these rules.
+pub(crate) fn saw(amendment: &Amendment) -> String {
+    let Amendment { base, ruled, fingerprint, .. } = amendment;
+    let correction = correction(ruled.correction);
+    let (version, revision, held) = (ruled.rule_version, base.revision, base.fingerprint);
+    if amendment.is_reversal() {
+        let record = &base.destination_reference;
+        return format!(
+            "Seen: the record {record} of revision {revision} ({held}), to be taken back by {fingerprint}; rules version {version}."
+        );
+    }
+    let changes = super::counted(amendment.changes_total.into(), "change", "changes");
+    format!(
+        "Seen: {fingerprint}, {changes} from revision {revision} ({held}); rules version {version}: {}{}.",
+        correction.chars().next().map(|first| first.to_lowercase().to_string()).unwrap_or_default(),
+        correction.chars().skip(1).collect::<String>()
+    )
+}
+
+/// Who ended it without it being sent, when and why; none where nobody did.
+pub(crate) fn ended_by(amendment: &Amendment) -> Option<String> {
+    let moment = super::moment;
+    match &amendment.state {
+        AmendmentState::Rejected { at, by, reason } => {
+            Some(format!("Rejected by {} at {}. Reason: {reason}", super::actor(by), moment(*at)))
+        }
+        AmendmentState::Withdrawn { at, by, reason } => {
+            Some(format!("Withdrawn by {} at {}. Reason: {reason}", super::actor(by), moment(*at)))
+        }
+        AmendmentState::AwaitingApproval
+        | AmendmentState::Approved { .. }
+        | AmendmentState::Expired { .. }
+        | AmendmentState::Begun { .. }
+        | AmendmentState::Void { .. } => None,
     }
 }
 
@@ -93,6 +162,7 @@ pub(crate) const fn correction(correction: Correction) -> &'static str {
         Correction::Replace => "The record is replaced by a new one",
         Correction::ReverseAndRepost => "The record is reversed and posted anew",
         Correction::Forbid => "The record is not corrected",
+        Correction::Reverse => "The record is taken back",
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) const fn correction(correction: Correction) -> &'static str {
         Correction::Replace => "replaced by a new record",
         Correction::ReverseAndRepost => "reversed and posted anew",
         Correction::Forbid => "not corrected",
+        Correction::Reverse => "taken back",
     }
 }
 

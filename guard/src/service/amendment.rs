@@ -16,6 +16,7 @@ use crate::amendment::{
     Amendment, AmendmentState, Base, REQUESTED_BY_CHARACTERS_MAX, Ruled, VIOLATIONS_LISTED_MAX, Violation, violations,
 };
 use crate::clock::{Timestamp, rfc3339};
+use crate::conflict::ConflictOutcome;
 use crate::decision::Amends;
 use crate::diff::{CHANGES_LISTED_MAX, Change, ChangeKind, changes};
 use crate::event::{AmendmentStep, Event};
@@ -26,10 +27,12 @@ use crate::key::{OperationKey, REVISION_MAX};
 use crate::money::Money;
 use crate::operation::{Operation, hexadecimal};
 use crate::payload::Payload;
+use crate::period::Span;
 use crate::person::Person;
 use crate::pointer::Pointer;
 use crate::queue::{Page, PageRequest};
 use crate::refusal::Refusal;
+use crate::reversal::Reversal;
 use crate::state::{State, StateName};
 use crate::store::{AmendmentChange, Insertion, Replaced, VersionedWorkflow};
 use crate::token::{Reach, Scope, Token};
@@ -124,6 +127,26 @@ impl Amending {
     }
 }
 
+/// Which of the rules for corrections applies to an operation.
+pub(super) enum Phase {
+    /// The one before reconciliation.
+    Before,
+    /// The one after it: it lies in this closed period.
+    Closed(Span),
+    /// The one after it: a reconciliation matched it at this moment.
+    Reconciled(Timestamp),
+}
+
+impl Phase {
+    /// The correction that these rules make.
+    pub(super) const fn correction(&self, rules: &AmendmentRules) -> Correction {
+        match self {
+            Self::Before => rules.before_reconciliation,
+            Self::Closed(_) | Self::Reconciled(_) => rules.after_reconciliation,
+        }
+    }
+}
+
 /// What is compared to make a proposal.
 struct Compared {
     fingerprint: Fingerprint,
@@ -138,7 +161,8 @@ impl Guard {
     ///
     /// # Errors
     /// [`Refusal::Forbidden`] by scope or role, [`Refusal::NotFound`], [`Refusal::Impossible`] where it is not the latest confirmed
-    /// revision, [`Refusal::RuleViolation`], [`Refusal::AmendmentOpen`], [`Refusal::NoChange`], a text out of bounds, the store's fault.
+    /// revision, [`Refusal::RuleViolation`], [`Refusal::AmendmentOpen`], [`Refusal::NoChange`], a text out of bounds, a conflict of another
+    /// operation or one that was decided otherwise, the store's fault.
     pub async fn propose(
         &self,
         who: Proposer<'_>,
@@ -156,6 +180,8 @@ impl Guard {
             let base = self.reachable(who.reach(), base).await?;
             let workflow = self.workflow_in_force(base.key.workflow.as_str(), who.reach()).await?;
             let held = base_of(&base)?;
+            Box::pin(self.refuse_reversed(&base)).await?;
+            self.refuse_foreign_conflict(&base, from_conflict).await?;
             let next_key = next_key(&base)?;
             let next = self.inner.store.operation_by_key(&next_key).await?;
             if let Some(open) = next.as_ref().filter(|next| next.state.name() != StateName::Rejected) {
@@ -211,19 +237,29 @@ impl Guard {
         let workflow = self.workflow_in_force(operation.key.workflow.as_str(), &Reach::EVERYTHING).await?;
         let rules = &workflow.workflow.amendment;
         let rule_version = workflow.version;
-        Ok(match self.closed_period_of(operation).await? {
-            None => Ruled {
-                correction: rules.before_reconciliation,
-                rule_version,
-                because: "before_reconciliation applies: the operation lies in no closed period".to_owned(),
-            },
-            Some(period) => {
-                let span = period.span();
-                let because =
-                    format!("after_reconciliation applies: the period {} to {} is closed", span.from, span.to);
-                Ruled { correction: rules.after_reconciliation, rule_version, because }
+        let phase = self.phase_of(operation).await?;
+        let correction = phase.correction(rules);
+        let because = match phase {
+            Phase::Before => "before_reconciliation applies: the operation lies in no closed period, and no \
+                              reconciliation has matched it"
+                .to_owned(),
+            Phase::Closed(span) => {
+                format!("after_reconciliation applies: the period {} to {} is closed", span.from, span.to)
             }
-        })
+            Phase::Reconciled(since) => format!(
+                "after_reconciliation applies: the reconciliation of {} matched it with the destination's record",
+                rfc3339(since)
+            ),
+        };
+        Ok(Ruled { correction, rule_version, because })
+    }
+
+    /// Which of the rules for corrections applies to an operation now.
+    pub(super) async fn phase_of(&self, operation: &Operation) -> Result<Phase, Refusal> {
+        if let Some(period) = self.closed_period_of(operation).await? {
+            return Ok(Phase::Closed(period.span()));
+        }
+        Ok(self.reconciled_at(operation.id).await?.map_or(Phase::Before, Phase::Reconciled))
     }
 
     /// An amendment within reach.
@@ -288,12 +324,15 @@ impl Guard {
 
     /// What an operation that may be begun (again) stands on.
     pub(super) async fn amending(&self, operation: &Operation) -> Result<Standing, Refusal> {
-        if operation.key.revision < 2 {
+        if !may_stand_on_approval(&operation.key) {
             return Ok(Standing::First);
         }
-        let previous =
-            self.inner.store.operation_by_key(&operation.key.at_revision(operation.key.revision - 1)).await?;
         let amendment = self.inner.store.amendments_of(operation.id, 1).await?.pop();
+        if operation.key.revision < 2 && amendment.is_none() {
+            // An ordinary action of its workflow that has the name of a reversal's.
+            return Ok(Standing::First);
+        }
+        let previous = self.corrected_by(operation, amendment.as_ref()).await?;
         let reason = match (&amendment, &previous) {
             (Some(amendment), Some(previous)) => match &amendment.state {
                 AmendmentState::Approved { .. } | AmendmentState::Begun { .. } => {
@@ -312,8 +351,7 @@ impl Guard {
         };
         match (amendment, previous, reason) {
             (Some(amendment), Some(previous), None) => {
-                let payload = self.stored_payload(&previous).await?;
-                let amends = Amends { correction: amendment.ruled.correction, previous, payload };
+                let amends = self.amends_of(&amendment, previous).await?;
                 Ok(Standing::Approved(Box::new(Amending { amendment, amends })))
             }
             (amendment, previous, reason) => {
@@ -325,24 +363,49 @@ impl Guard {
 
     /// What the worker of an amendment that is under way was told; none for a first revision.
     pub(super) async fn amends(&self, operation: &Operation) -> Result<Option<Amends>, Refusal> {
-        if operation.key.revision < 2 {
+        if !may_stand_on_approval(&operation.key) {
             return Ok(None);
         }
-        let key = operation.key.at_revision(operation.key.revision - 1);
-        let previous = self.inner.store.operation_by_key(&key).await?;
         let amendment = self.inner.store.amendments_of(operation.id, 1).await?.pop();
+        let previous = self.corrected_by(operation, amendment.as_ref()).await?;
         let Some((previous, amendment)) = previous.zip(amendment) else { return Ok(None) };
-        let payload = self.stored_payload(&previous).await?;
-        Ok(Some(Amends { correction: amendment.ruled.correction, previous, payload }))
+        Ok(Some(self.amends_of(&amendment, previous).await?))
     }
 
-    /// Whether the operation is an amendment that changes the destination's record in place.
+    /// What an operation that stands on an approval corrects: the revision before it, or the operation whose record it takes back.
+    async fn corrected_by(
+        &self,
+        operation: &Operation,
+        amendment: Option<&Amendment>,
+    ) -> Result<Option<Operation>, Refusal> {
+        let store = &self.inner.store;
+        Ok(match amendment.filter(|amendment| amendment.is_reversal()) {
+            Some(reversal) => store.operation(reversal.base.operation).await?,
+            None => store.operation_by_key(&operation.key.at_revision(operation.key.revision - 1)).await?,
+        })
+    }
+
+    /// What a worker is told of what it corrects.
+    async fn amends_of(&self, amendment: &Amendment, previous: Operation) -> Result<Amends, Refusal> {
+        let record = if amendment.is_reversal() {
+            Some(amendment.base.destination_reference.clone())
+        } else {
+            previous.state.destination_reference().map(ToOwned::to_owned)
+        };
+        let payload = self.stored_payload(&previous).await?;
+        Ok(Amends { correction: amendment.ruled.correction, previous, record, payload })
+    }
+
+    /// Whether the operation changes the destination's record in place, or takes it back: not to find a new one proves nothing then.
     pub(super) async fn amends_in_place(&self, operation: &Operation) -> Result<bool, Refusal> {
-        if operation.key.revision < 2 {
+        if !may_stand_on_approval(&operation.key) {
             return Ok(false);
         }
         let amendment = self.inner.store.amendments_of(operation.id, 1).await?.pop();
-        Ok(amendment.is_some_and(|amendment| amendment.ruled.correction == Correction::Amend))
+        Ok(amendment.is_some_and(|amendment| match amendment.ruled.correction {
+            Correction::Amend | Correction::Reverse => true,
+            Correction::Replace | Correction::ReverseAndRepost | Correction::Forbid => false,
+        }))
     }
 
     /// Takes back the permission to send a revision whose base moved.
@@ -373,7 +436,7 @@ impl Guard {
         at: Timestamp,
     ) -> Result<AmendmentChange, Refusal> {
         let was_open = matches!(operation.state.name(), StateName::AwaitingApproval | StateName::Released);
-        if operation.key.revision < 2 || !was_open || state.name() != StateName::Disputed {
+        if !may_stand_on_approval(&operation.key) || !was_open || state.name() != StateName::Disputed {
             return Ok(AmendmentChange::Keep);
         }
         let latest = self.inner.store.amendments_of(operation.id, 1).await?.pop();
@@ -384,6 +447,9 @@ impl Guard {
 
     /// Why the revision is no longer the base that the amendment was proposed on.
     async fn moved_from(&self, base: &Operation, amendment: &Amendment) -> Result<Option<String>, Refusal> {
+        if amendment.is_reversal() {
+            return Box::pin(self.reversal_moved(base, amendment)).await;
+        }
         let revision = base.key.revision;
         let held = &amendment.base;
         let State::Confirmed { since, destination_reference } = &base.state else {
@@ -401,6 +467,11 @@ impl Guard {
                 rfc3339(*since)
             )));
         }
+        if let Some(reversal) = Box::pin(self.own_reversal(base)).await? {
+            let Reversal { record, operation, state, .. } = reversal;
+            let state = state.as_str();
+            return Ok(Some(format!("its record {record:?} is taken back by operation {operation}, which is {state}")));
+        }
         let ruled = self.correction_for(base, self.now()).await?;
         if ruled.correction == amendment.ruled.correction {
             return Ok(None);
@@ -413,7 +484,38 @@ impl Guard {
         )))
     }
 
-    async fn amendment_open(&self, next: &Operation) -> Result<Refusal, Refusal> {
+    /// Refuses a conflict of another operation, or one that was decided otherwise.
+    async fn refuse_foreign_conflict(&self, base: &Operation, from: Option<ConflictId>) -> Result<(), Refusal> {
+        let Some(id) = from else { return Ok(()) };
+        let conflict = self.inner.store.conflict_by_id(id).await?.filter(|conflict| conflict.operation == base.id);
+        let conflict = conflict.ok_or_else(|| Refusal::field("from_conflict", "is no conflict of this operation"))?;
+        match conflict.decision() {
+            None => Ok(()),
+            Some(decision) => {
+                let message = format!("is decided: {}", decision.outcome.sentence());
+                Err(Refusal::field("from_conflict", message))
+            }
+        }
+    }
+
+    /// What was decided of the conflict that an amendment came from, where that is something else than this amendment.
+    pub(super) async fn decided_otherwise(&self, amendment: &Amendment) -> Result<Option<String>, Refusal> {
+        let Some(id) = amendment.from_conflict else { return Ok(None) };
+        let conflict = self.inner.store.conflict_by_id(id).await?;
+        let outcome = conflict.as_ref().and_then(|conflict| Some(&conflict.decision()?.outcome));
+        Ok(match outcome {
+            None => None,
+            Some(ConflictOutcome::AmendmentProposed { amendment: decided, .. }) if *decided == amendment.id => None,
+            Some(
+                outcome @ (ConflictOutcome::AmendmentProposed { .. }
+                | ConflictOutcome::KeptApproved
+                | ConflictOutcome::OtherDocument { .. }
+                | ConflictOutcome::Noise { .. }),
+            ) => Some(format!("the conflict that it came from was decided otherwise: {}", outcome.sentence())),
+        })
+    }
+
+    pub(super) async fn amendment_open(&self, next: &Operation) -> Result<Refusal, Refusal> {
         if next.state.name() == StateName::Confirmed {
             return Ok(Refusal::Impossible {
                 state: StateName::Confirmed,
@@ -460,7 +562,7 @@ impl Guard {
     }
 
     /// Stores the next revision as an operation that waits for approval; false where somebody else was first.
-    async fn propose_first(
+    pub(super) async fn propose_first(
         &self,
         key: OperationKey,
         amendment: &Amendment,
@@ -492,7 +594,7 @@ impl Guard {
     }
 
     /// Proposes a revision anew whose amendment came to nothing; false where somebody else moved first.
-    async fn propose_again(
+    pub(super) async fn propose_again(
         &self,
         rejected: &Operation,
         amendment: &Amendment,
@@ -554,8 +656,13 @@ fn next_key(base: &Operation) -> Result<OperationKey, Refusal> {
     Ok(base.key.at_revision(revision))
 }
 
+/// Whether operations with this key may stand on an approval: later revisions do, and what takes a record back does.
+fn may_stand_on_approval(key: &OperationKey) -> bool {
+    key.revision >= 2 || key.may_be_reversal()
+}
+
 /// How many people must approve: two where what is changed, or what it becomes, is above the workflow's amount, or cannot be read.
-fn approvals_needed(rules: &AmendmentRules, base: Option<&Money>, proposed: Option<&Money>) -> u32 {
+pub(super) fn approvals_needed(rules: &AmendmentRules, base: Option<&Money>, proposed: Option<&Money>) -> u32 {
     let Some(over) = rules.second_approval_over.as_deref() else { return 1 };
     let is_above = |money: Option<&Money>| match (money, over.parse::<Decimal>()) {
         (Some(money), Ok(over)) => money.amount.abs() > over,
@@ -593,6 +700,7 @@ fn proposed_facts(amendment: &Amendment, key: &OperationKey, policy_version: u32
         ("base_revision", Some(integer(base.revision))),
         ("base_version", Some(integer(i64::try_from(base.version).unwrap_or(i64::MAX)))),
         ("base_fingerprint", Some(text(&base.fingerprint.to_string()))),
+        ("record", amendment.is_reversal().then(|| text(&base.destination_reference))),
         ("changes", Some(Json::Array(paths))),
         ("changes_total", Some(integer(amendment.changes_total))),
         ("reason", Some(text(&amendment.reason))),

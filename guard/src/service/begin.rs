@@ -65,6 +65,7 @@ impl Guard {
                 None => self.inner.store.operation_by_key(&request.key).await?,
             };
             let Some(operation) = existing else {
+                Self::refuse_unasked(&workflow, &request.key)?;
                 if request.key.revision > 1 {
                     return self.decide_on_missing_revision(&request.key).await;
                 }
@@ -87,7 +88,7 @@ impl Guard {
                     self.expire(&operation).await?;
                 }
                 Verdict::Repeat => {
-                    let amends = self.amends(&operation).await?;
+                    let amends = Box::pin(self.amends(&operation)).await?;
                     if let Some(decision) = proceed(operation, true, amends) {
                         return Ok(decision);
                     }
@@ -104,11 +105,11 @@ impl Guard {
                     return Ok(Decision::Superseded { operation, current });
                 }
                 Verdict::BeginAgain => {
-                    let amending = match self.amending(&operation).await? {
+                    let amending = match Box::pin(self.amending(&operation)).await? {
                         Standing::First => None,
                         Standing::Approved(amending) => Some(*amending),
                         Standing::Void { amendment, previous, reason } => {
-                            if self.make_void(&operation, *amendment, &reason).await? == Replaced::Stale {
+                            if Box::pin(self.make_void(&operation, *amendment, &reason)).await? == Replaced::Stale {
                                 continue;
                             }
                             return Ok(Decision::PreviousRevision { previous, reason: Some(reason) });
@@ -198,7 +199,8 @@ impl Guard {
             return Err(Refusal::Forbidden { reason: format!("this token does not reach the company {company:?}") });
         }
         let workflow = self.workflow_for(token, key.workflow.as_str()).await?;
-        if !workflow.workflow.actions.contains(&key.action) {
+        // A reversal may be begun once it was asked for; whether it was, is seen when it is looked for.
+        if !workflow.workflow.actions.contains(&key.action) && !key.may_be_reversal() {
             let known: Vec<&str> = workflow.workflow.actions.iter().map(|action| action.as_str()).collect();
             return Err(Refusal::field(
                 "action",
@@ -379,10 +381,13 @@ impl Guard {
             | State::Disputed { .. } => String::new(),
         };
         let latest = self.inner.store.amendments_of(operation.id, 1).await?.pop();
+        let base = latest.as_ref().map(|amendment| amendment.base.operation);
         match latest.map(|amendment| amendment.state) {
             Some(AmendmentState::Void { reason, .. }) => {
-                let key = operation.key.at_revision(operation.key.revision - 1);
-                let previous = self.inner.store.operation_by_key(&key).await?;
+                let previous = match base {
+                    Some(base) => self.inner.store.operation(base).await?,
+                    None => None,
+                };
                 Ok(Decision::PreviousRevision { previous: previous.map(Box::new), reason: Some(reason) })
             }
             Some(
@@ -408,7 +413,7 @@ impl Guard {
     }
 
     /// Follows the revisions to the newest confirmed one.
-    async fn newest_revision(&self, operation: &Operation) -> Result<Operation, Refusal> {
+    pub(super) async fn newest_revision(&self, operation: &Operation) -> Result<Operation, Refusal> {
         let mut newest = operation.clone();
         while let Some(next) = newest.superseded_by {
             newest = self.inner.store.operation(next).await?.ok_or_else(|| Refusal::not_found("newer revision"))?;

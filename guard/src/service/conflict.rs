@@ -15,7 +15,7 @@ use crate::conflict::{
     ConflictStanding, ConflictVerdict,
 };
 use crate::fingerprint::Fingerprint;
-use crate::id::{ConflictId, OperationId};
+use crate::id::{AmendmentId, ConflictId, OperationId};
 use crate::key::{KEY_PART_CHARACTERS_MAX, OperationKey, REVISION_MAX};
 use crate::operation::{Operation, hexadecimal};
 use crate::payload::Payload;
@@ -286,6 +286,46 @@ impl Guard {
         }
         check_text("reason", reason)?;
         let link = checked_link(link)?;
+        let mut proposed = None;
+        let settle = self.settle_conflict(person, id, (seen, verdict, reason, link), &mut proposed);
+        let settled = Box::pin(settle).await;
+        if let (Err(_), Some(proposed)) = (&settled, proposed) {
+            // Whoever meets it where this fails, too, learns from the conflict that it was decided otherwise.
+            drop(Box::pin(self.take_back(person, proposed)).await);
+        }
+        settled
+    }
+
+    /// Takes back what was proposed from a conflict by somebody who then could not decide that conflict.
+    async fn take_back(&self, person: &Person, proposed: AmendmentId) -> Result<(), Refusal> {
+        let amendment = self.amendment(&person.reach, proposed).await?;
+        let reason = match self.decided_otherwise(&amendment).await? {
+            Some(reason) => reason,
+            None => {
+                let still = amendment.from_conflict.map(|conflict| self.known_conflict(conflict));
+                let is_open = match still {
+                    Some(conflict) => conflict.await?.decision().is_none(),
+                    None => false,
+                };
+                // Somebody else proposed it first, or it was decided just so.
+                if !is_open || amendment.proposed_by != (Actor::Person { email: person.email.clone() }) {
+                    return Ok(());
+                }
+                "the operation changed before the conflict that it came from could be decided".to_owned()
+            }
+        };
+        let operation = self.reachable(&person.reach, amendment.operation).await?;
+        self.withdraw(person, proposed, operation.version, &reason).await.map(drop)
+    }
+
+    /// Decides a conflict; `proposed` becomes what was proposed for that, whether or not it was decided in the end.
+    async fn settle_conflict(
+        &self,
+        person: &Person,
+        id: ConflictId,
+        (seen, verdict, reason, link): (&SeenConflict, &ConflictVerdict, &str, Option<&str>),
+        proposed: &mut Option<AmendmentId>,
+    ) -> Result<ConflictSettled, Refusal> {
         for _ in 0..TRIES_MAX {
             let (conflict, operation) = self.conflict_within(&person.reach, self.known_conflict(id).await?).await?;
             if let Some(decision) = conflict.decision() {
@@ -296,6 +336,9 @@ impl Guard {
             }
             self.refuse_stale(&operation, seen.version).await?;
             let outcome = self.outcome_of(person, &conflict, &operation, verdict, reason).await?;
+            if let ConflictOutcome::AmendmentProposed { amendment, .. } = &outcome {
+                *proposed = Some(*amendment);
+            }
             let at = self.now();
             let actor = Actor::Person { email: person.email.clone() };
             let decision = ConflictDecision {

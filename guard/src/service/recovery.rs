@@ -97,6 +97,8 @@ impl Guard {
         match (was_unknown, is_unknown) {
             (true, true) | (false, false) => RecoveryChange::Keep,
             (true, false) => RecoveryChange::End,
+            // What a destination shows of a record that is to be gone says nothing by our rules: a person looks.
+            (false, true) if self.is_key_of_reversal(&operation.key) => RecoveryChange::Keep,
             (false, true) => {
                 let catalogue = self.catalogue();
                 // Where there is none yet, `adopt_unknown` adds it once one is configured.
@@ -240,6 +242,7 @@ impl Guard {
                 let found = store.without_recovery(name, &destination.name, after, PAGE_ROWS_MAX).await?;
                 let Some(last) = found.last() else { break };
                 after = last.id;
+                let found: Vec<&Operation> = found.iter().filter(|held| !self.is_key_of_reversal(&held.key)).collect();
                 adopted += found.len();
                 let now = self.now();
                 let recoveries = found.iter().map(|operation| starting(operation, &destination.name, now));

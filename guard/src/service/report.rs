@@ -247,7 +247,11 @@ impl Guard {
         Ok(DateTime::parse_from_rfc3339(&until).ok().map(|until| until.to_utc()))
     }
 
-    async fn find_entry(&self, id: OperationId, matches: impl Fn(&Entry) -> bool) -> Result<Option<Entry>, Refusal> {
+    pub(super) async fn find_entry(
+        &self,
+        id: OperationId,
+        matches: impl Fn(&Entry) -> bool,
+    ) -> Result<Option<Entry>, Refusal> {
         self.find_entry_behind(id, 0, matches).await
     }
 

@@ -3,7 +3,8 @@
 use chrono::TimeDelta;
 
 use super::Guard;
-use crate::amendment::violations;
+use super::amendment::approvals_needed;
+use crate::amendment::{Amendment, violations};
 use crate::clock::Timestamp;
 use crate::diff::changes;
 use crate::fingerprint::Fingerprint;
@@ -20,9 +21,10 @@ use crate::state::StateName;
 use crate::token::Reach;
 use crate::trail::EntryKind;
 use crate::what_if::{
-    Different, LookedAt, WHAT_IF_CONFLICTS_MAX, WHAT_IF_DAYS, WHAT_IF_OPERATIONS_MAX, WHAT_IF_SECONDS_MAX, WhatIf,
+    Different, LookedAt, WHAT_IF_AMENDMENTS_MAX, WHAT_IF_CONFLICTS_MAX, WHAT_IF_DAYS, WHAT_IF_OPERATIONS_MAX,
+    WHAT_IF_SECONDS_MAX, WhatIf,
 };
-use crate::workflow::{AmendmentRules, KeyField, Workflow};
+use crate::workflow::{AmendmentRules, Correction, KeyField, Workflow};
 
 /// Of an operation that was looked for, the latest entries are read, so many.
 const ENTRIES_READ: u64 = 50;
@@ -54,11 +56,17 @@ impl Guard {
             possible_conflicts: Different::default(),
             allowed: Different::default(),
             forbidden: Different::default(),
+            amendments_forbidden: Different::default(),
+            corrected_otherwise: Different::default(),
+            approved_otherwise: Different::default(),
             agreeing: Different::default(),
             disagreeing: Different::default(),
         };
         if change.volatile.is_some() || change.amendment.is_some() {
             self.look_at_conflicts(reach, &before, &after, &mut what_if).await?;
+        }
+        if change.amendment.is_some() {
+            self.look_at_amendments(reach, &before, &after, &mut what_if).await?;
         }
         let counts_now: Vec<&Pointer> =
             before.volatile.iter().filter(|place| !after.volatile.iter().any(|other| other.covers(place))).collect();
@@ -121,6 +129,82 @@ impl Guard {
                 }
             }
         }
+    }
+
+    async fn look_at_amendments(
+        &self,
+        reach: &Reach,
+        before: &Workflow,
+        after: &Workflow,
+        what_if: &mut WhatIf,
+    ) -> Result<(), Refusal> {
+        let until = self.deadline();
+        let mut page = PageRequest { cursor: None, limit: PAGE_ROWS_MAX };
+        loop {
+            let found = self.inner.store.amendments(reach, None, &page).await?;
+            for amendment in found.rows {
+                if amendment.proposed_at < what_if.since {
+                    return Ok(());
+                }
+                if what_if.amendments.number >= WHAT_IF_AMENDMENTS_MAX || self.now() > until {
+                    what_if.amendments.is_cut = true;
+                    return Ok(());
+                }
+                what_if.amendments.number += 1;
+                let held = self.inner.store.operation(amendment.operation).await?;
+                let Some(operation) = held.filter(|operation| is_of(reach, before, operation)) else { continue };
+                self.look_at_amendment(&amendment, &operation, (before, after), what_if).await?;
+            }
+            match found.next {
+                Some(next) => page.cursor = Some(next),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// What would be different for an amendment, with its base as it is now.
+    async fn look_at_amendment(
+        &self,
+        amendment: &Amendment,
+        operation: &Operation,
+        (before, after): (&Workflow, &Workflow),
+        what_if: &mut WhatIf,
+    ) -> Result<(), Refusal> {
+        let store = &self.inner.store;
+        let Some(base) = store.operation(amendment.base.operation).await? else { return Ok(()) };
+        let sentence = || self.view(operation).sentence;
+        let is_reversal = amendment.is_reversal();
+        let proposed = store.amendment_payload(amendment.id).await?;
+        let proposed = proposed.and_then(|text| Payload::parse(text.as_bytes()).ok());
+        let money =
+            if is_reversal { base.money.clone() } else { proposed.as_ref().and_then(|held| before.money(held)) };
+        let needed = |rules: &AmendmentRules| approvals_needed(rules, base.money.as_ref(), money.as_ref());
+        let (was, is) = (needed(&before.amendment), needed(&after.amendment));
+        if was != is {
+            what_if.approved_otherwise.add(operation.id, sentence(), format!("{was} → {is}"));
+        }
+        if is_reversal {
+            return Ok(());
+        }
+        let phase = self.phase_of(&base).await?;
+        let (was, is) = (phase.correction(&before.amendment), phase.correction(&after.amendment));
+        if let Some(proposed) = &proposed
+            && let Some(approved) = self.held_payload(&base).await?
+        {
+            let violated = |rules: &AmendmentRules| violations(&approved, proposed, &before.volatile, &rules.amendable);
+            let place = violated(&after.amendment).first().map(|violation| violation.path.to_string());
+            let was_allowed = was != Correction::Forbid && violated(&before.amendment).is_empty();
+            if was_allowed && (place.is_some() || is == Correction::Forbid) {
+                let what = place.unwrap_or_else(|| Correction::Forbid.as_str().to_owned());
+                what_if.amendments_forbidden.add(operation.id, sentence(), what);
+                return Ok(());
+            }
+        }
+        if was != is {
+            let what = format!("{} → {}", was.as_str(), is.as_str());
+            what_if.corrected_otherwise.add(operation.id, sentence(), what);
+        }
+        Ok(())
     }
 
     async fn look_at_operations(

@@ -19,7 +19,7 @@ pub struct AmendmentAnswer<'a> {
     pub amendment: AmendmentBody<'a>,
 }
 
-/// A reviewed change: the next revision of a document.
+/// A reviewed change: the next revision of a document, or a record that is taken back (`correction` is `reverse`).
 #[derive(Serialize, ToSchema)]
 #[schema(as = Amendment)]
 pub struct AmendmentBody<'a> {
@@ -29,8 +29,8 @@ pub struct AmendmentBody<'a> {
     /// The operation of the revision that it proposes: what a begin of that revision is about.
     #[schema(value_type = String, format = Uuid)]
     pub operation_id: Shown<OperationId>,
-    /// The number of that revision.
-    #[schema(minimum = 2)]
+    /// The number of that revision; of a reversal, that of the operation whose record it takes back.
+    #[schema(minimum = 1)]
     pub revision: u32,
     /// Where it stands.
     #[schema(value_type = AmendmentStateSchema)]
@@ -137,6 +137,17 @@ pub struct OpenAmendment {
     pub revision: u32,
 }
 
+/// What the reversal of a record adds to the problem document of a change of that record.
+#[derive(Serialize, ToSchema)]
+pub struct Reversing {
+    /// The amendment by which it was asked.
+    #[schema(value_type = String, format = Uuid, required = false)]
+    pub amendment_id: Shown<AmendmentId>,
+    /// The operation that takes the record back.
+    #[schema(value_type = String, format = Uuid, required = false)]
+    pub operation_id: Shown<OperationId>,
+}
+
 name_schema!(
     /// Where an amendment stands.
     AmendmentStateSchema "AmendmentState" AmendmentStateName::ALL.map(AmendmentStateName::as_str)
@@ -144,7 +155,7 @@ name_schema!(
 name_schema!(
     /// How the destination's record is corrected.
     CorrectionSchema "Correction"
-    [Correction::Amend, Correction::Replace, Correction::ReverseAndRepost].map(Correction::as_str)
+    [Correction::Amend, Correction::Replace, Correction::ReverseAndRepost, Correction::Reverse].map(Correction::as_str)
 );
 
 impl<'a> AmendmentBody<'a> {

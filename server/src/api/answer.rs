@@ -58,17 +58,17 @@ pub struct Granted<'a> {
     pub idempotency_key: String,
     /// Whether this is the same grant again, for a begin whose answer was lost.
     pub repeated: bool,
-    /// How the destination's record is corrected, for an amendment: the workflow's rule says so.
+    /// How the destination's record is corrected, for an amendment: the workflow's rule says so. `reverse` for a reversal.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = CorrectionSchema, nullable = false)]
     pub correction: Option<&'static str>,
-    /// What is corrected, for an amendment.
+    /// What is corrected, for an amendment, or taken back, for a reversal.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub previous: Option<CorrectedBody<'a>>,
 }
 
-/// The revision that an amendment corrects.
+/// The revision that an amendment corrects, or the operation whose record is taken back.
 #[derive(Serialize, ToSchema)]
 #[schema(as = CorrectedRevision)]
 pub struct CorrectedBody<'a> {
@@ -78,7 +78,7 @@ pub struct CorrectedBody<'a> {
     /// Its number.
     #[schema(minimum = 1)]
     pub revision: u32,
-    /// The id under which the destination holds the record.
+    /// The id under which the destination holds the record; for a reversal, the record to take back.
     #[schema(required)]
     pub destination_reference: Option<&'a str>,
     /// Its payload, with every digit; null where it was forgotten.
@@ -91,7 +91,7 @@ impl<'a> CorrectedBody<'a> {
         Self {
             operation: Shown(amends.previous.id),
             revision: amends.previous.key.revision,
-            destination_reference: amends.previous.state.destination_reference(),
+            destination_reference: amends.record.as_deref(),
             payload: amends.payload.as_ref().map(|payload| Exact(payload.content())),
         }
     }
@@ -232,7 +232,7 @@ pub fn answer(
         }
         Decision::PreviousRevision { previous, reason } => {
             let detail = match (previous, reason) {
-                (_, Some(reason)) => format!("the approval holds no longer: {reason}; propose the change anew").into(),
+                (_, Some(reason)) => format!("the approval holds no longer: {reason}; propose it anew").into(),
                 (Some(_), None) => Cow::Borrowed("the revision before this one is not confirmed"),
                 (None, None) => Cow::Borrowed("the revision before this one was never begun"),
             };

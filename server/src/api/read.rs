@@ -26,5 +26,8 @@ pub async fn read(
 ) -> Result<Response, Problem> {
     caller.require(Scope::OperationsRead)?;
     let operation = server.guard.operation(&caller.token.reach, id).await?;
-    Ok(json(&OperationBody::of(&operation, &server.settings.public_url)))
+    let reach = &caller.token.reach;
+    let reverses = server.guard.reverses(reach, id).await?;
+    let reversed_by = server.guard.reversals(reach, id).await?;
+    Ok(json(&OperationBody::of(&operation, &server.settings.public_url).with_reversals(reverses, reversed_by)))
 }

@@ -131,6 +131,35 @@ pub struct OperationBody<'a> {
     /// Where a person sees it.
     #[schema(value_type = String, format = "uri")]
     pub review_url: ReviewUrl<'a>,
+    /// The record that this operation takes back, where it is a reversal; in an answer about this one operation alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub reverses: Option<ReversalBody>,
+    /// The operations that take back records of this one; in an answer about this one operation alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub reversed_by: Vec<ReversalBody>,
+}
+
+/// A record that is taken back, seen from the other side.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Reversal)]
+pub struct ReversalBody {
+    /// The operation on the other side: the one that takes the record back, or the one whose record it is.
+    #[schema(value_type = String, format = Uuid)]
+    pub operation: Shown<guard::id::OperationId>,
+    /// The id of the record.
+    pub destination_reference: String,
+    /// Where the operation that takes it back stands; `confirmed`: it is taken back.
+    #[schema(value_type = StateSchema)]
+    pub state: &'static str,
+}
+
+impl ReversalBody {
+    fn of(reversal: guard::reversal::Reversal, other: guard::id::OperationId) -> Self {
+        let state = reversal.state.as_str();
+        Self { operation: Shown(other), destination_reference: reversal.record, state }
+    }
 }
 
 impl<'a> OperationBody<'a> {
@@ -156,7 +185,26 @@ impl<'a> OperationBody<'a> {
             created_at: Moment(operation.created_at),
             updated_at: Moment(operation.updated_at),
             review_url: ReviewUrl { public_url, operation: operation.id, conflict: None },
+            reverses: None,
+            reversed_by: Vec::new(),
         }
+    }
+
+    /// The same with the records that are taken back, by it and of it.
+    pub fn with_reversals(
+        self,
+        reverses: Option<guard::reversal::Reversal>,
+        reversed_by: Vec<guard::reversal::Reversal>,
+    ) -> Self {
+        let reverses = reverses.map(|reversal| {
+            let other = reversal.of;
+            ReversalBody::of(reversal, other)
+        });
+        let reversed_by = reversed_by.into_iter().map(|reversal| {
+            let other = reversal.operation;
+            ReversalBody::of(reversal, other)
+        });
+        Self { reverses, reversed_by: reversed_by.collect(), ..self }
     }
 
     /// The same without the stored result.

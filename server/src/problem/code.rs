@@ -88,6 +88,9 @@ codes! {
     /// Another proposal is open, or the revision is under way.
     AmendmentOpen "amendment_open" CONFLICT "An amendment of this document is open already"
         "One proposal is open at a time: `amendment_id` names it. It is approved and done, rejected or withdrawn before another is proposed.";
+    /// The record is taken back, or about to be.
+    ReversalExists "reversal_exists" CONFLICT "The record has a reversal already"
+        "No record is taken back twice, and none is changed that is taken back: `operation_id` names the operation that does it. Once that is confirmed, a further change is a document of its own; where it shall not happen, a person withdraws it.";
     /// The proposal changes nothing.
     NoChange "no_change" CONFLICT "The proposal changes nothing"
         "The fingerprint is that of the confirmed revision; volatile fields never count. Nothing was proposed.";

@@ -239,6 +239,8 @@ impl Told {
             | EntryKind::AmendmentWithdrawn
             | EntryKind::AmendmentExpired
             | EntryKind::AmendmentVoid
+            | EntryKind::ReversalAsked
+            | EntryKind::Reversed
             | EntryKind::WorkflowApplied
             | EntryKind::WorkflowRemoved
             | EntryKind::DestinationApplied

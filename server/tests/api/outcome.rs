@@ -1,6 +1,8 @@
 //! Outcomes: what is needed, what settles, what is refused and kept.
 
+use guard::actor::Actor;
 use guard::event::Resolution;
+use guard::lookup::{Finding, Looked};
 
 use crate::answer::Grant;
 use crate::desk::{Desk, Worker};
@@ -15,6 +17,44 @@ on_both!(
     the_response_is_kept_with_its_digits,
     an_unknown_operation_found_not_applied_is_the_same_whoever_says_so,
 );
+
+/// The workflow with a destination that shows what it does not hold ten seconds later.
+const WITH_LOOKUP: &str = r#"
+[[workflow]]
+name = "handoff"
+actions = ["post", "cancel", "pay"]
+destination = "ledger"
+amount = "/total"
+currency = "/currency"
+
+[[destination]]
+name = "ledger"
+base_url = "http://127.0.0.1:9"
+finality_seconds = 10
+[destination.lookup]
+method = "GET"
+path = "/tasks?reference={{ external_reference }}"
+records = "$[*]"
+external_reference = "$.reference"
+reference = "$.id"
+"#;
+
+/// The destination is looked at in the background until that it holds nothing is proven.
+async fn look_in_vain(desk: &Desk, grant: &Grant) {
+    let looked = Looked {
+        request: "GET /tasks".to_owned(),
+        status: Some(200),
+        pages: 1,
+        took_milliseconds: 1,
+        finding: Finding::Absent,
+        candidates: Vec::new(),
+    };
+    let guard = &desk.server.guard;
+    for _ in 0..2 {
+        desk.pass(30);
+        guard.looked_up(grant.id.parse().unwrap(), guard.now(), &looked).await.unwrap();
+    }
+}
 
 async fn granted(worker: &Worker, document: &str) -> Grant {
     worker.begin(document, PAYLOAD).await.expect_proceed()
@@ -99,7 +139,7 @@ async fn the_response_is_kept_with_its_digits(fresh: Fresh) {
     desk.close().await;
 }
 
-/// Case C46, for the ways that there are: a person at the desk and a worker by the API.
+/// Case C46: a person at the desk, a worker by the API, and the lookups of the background.
 async fn an_unknown_operation_found_not_applied_is_the_same_whoever_says_so(fresh: Fresh) {
     let desk = Desk::over(fresh).await;
     let worker = desk.worker("worker").await;
@@ -109,13 +149,22 @@ async fn an_unknown_operation_found_not_applied_is_the_same_whoever_says_so(fres
     worker.lose_track(&by_worker, "no answer").await.expect_state("unknown");
     desk.resolve(&by_person.id, Resolution::NotApplied { reason: "not there".to_owned() }).await;
     worker.fail(&by_worker, "not there").await.expect_state("failed");
-    for (grant, document, kind) in [(&by_person, "INV-001", "resolved"), (&by_worker, "INV-002", "reported")] {
+    desk.server.guard.apply(&toml::from_str(WITH_LOOKUP).unwrap(), &Actor::CommandLine).await.unwrap();
+    let by_lookup = granted(&worker, "INV-003").await;
+    worker.lose_track(&by_lookup, "no answer").await.expect_state("unknown");
+    look_in_vain(&desk, &by_lookup).await;
+    let ways = [
+        (&by_person, "INV-001", "resolved"),
+        (&by_worker, "INV-002", "reported"),
+        (&by_lookup, "INV-003", "looked_up"),
+    ];
+    for (grant, document, kind) in ways {
         assert_eq!(worker.read(&grant.id).await["state"], "failed");
         assert_eq!(worker.event_kinds(&grant.id).await.last().unwrap(), kind);
         assert_eq!(granted(&worker, document).await.attempt, 2, "it may be begun again");
     }
     let metrics = worker.get("/metrics").await.text;
-    let failed = r#"onceover_states_entered_total{workflow="handoff",company="ACME",state="failed"} 2"#;
+    let failed = r#"onceover_states_entered_total{workflow="handoff",company="ACME",state="failed"} 3"#;
     assert!(metrics.lines().any(|line| line == failed), "{metrics}");
     desk.close().await;
 }

@@ -131,6 +131,20 @@ fn in_an_hour() -> String {
 /// Every server function. One that is not here makes the test fail.
 const FUNCTIONS: &[Function] = &[
     Function {
+        name: "ask_reversal",
+        may: WHO_PROPOSES,
+        about: Thing::Confirmed,
+        request: |given| {
+            Request::Form(vec![
+                ("draft[operation]", given.text("id")),
+                // Begun and reported.
+                ("draft[version]", "2".to_owned()),
+                ("draft[record]", "task-1".to_owned()),
+                ("draft[reason]", "posted twice".to_owned()),
+            ])
+        },
+    },
+    Function {
         name: "add_person",
         may: ADMINISTRATORS,
         about: Thing::Waiting,
@@ -440,6 +454,12 @@ const FUNCTIONS: &[Function] = &[
         request: |given| Request::Json(json!({ "id": given.about["id"], "bucket": "", "after": 0, "row": null })),
     },
     Function {
+        name: "read_reversal",
+        may: EVERYBODY,
+        about: Thing::Confirmed,
+        request: |given| Request::Json(json!({ "id": given.about["id"] })),
+    },
+    Function {
         name: "read_rules",
         may: EVERYBODY,
         about: Thing::Waiting,
@@ -522,6 +542,7 @@ const PAGES: &[&str] = &[
     "/operations/{id}",
     "/operations/{id}/amend",
     "/operations/{id}/compare",
+    "/operations/{id}/reverse",
     "/periods",
     "/reconciliation",
     "/settings",
@@ -924,6 +945,7 @@ async fn nothing_of_another_company_is_seen_or_touched() {
             (page(&mut ada, other.unknown["id"].as_str().unwrap()).await, page(&mut ada, NOWHERE).await);
         assert_eq!(hidden, missing);
         let touching = [
+            "ask_reversal",
             "claim",
             "adopt_record",
             "compare_versions",
@@ -940,6 +962,7 @@ async fn nothing_of_another_company_is_seen_or_touched() {
             "read_period",
             "read_proposal",
             "read_reconciliation",
+            "read_reversal",
             "resolve",
             "revoke_token",
         ];

@@ -90,6 +90,7 @@ async fn a_list_leaves_as_a_file_within_reach_and_the_trail_tells() {
             ("/export/operations", 422),
             ("/export/operations?format=xml", 422),
             ("/export/operations?format=csv&state=lost", 422),
+            ("/export/amendments?format=csv&state=lost", 422),
             ("/export/conflicts?format=csv&state=lost", 422),
             ("/export/conflicts?format=csv&company=a&company=b", 422),
             ("/export/secrets?format=csv", 404),

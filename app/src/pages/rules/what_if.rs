@@ -25,6 +25,15 @@ pub(crate) fn WhatIfPanel(what_if: WhatIf, parts: Vec<RulePart>) -> impl IntoVie
             RulePart::Amendment => {
                 rows.push(("Conflicts that could have become an amendment, and cannot now", what_if.allowed.clone()));
                 rows.push(("Conflicts that could no longer become an amendment", what_if.forbidden.clone()));
+                rows.push(("Amendments that could not have been proposed", what_if.amendments_forbidden.clone()));
+                rows.push((
+                    "Amendments whose record would be corrected in another way",
+                    what_if.corrected_otherwise.clone(),
+                ));
+                rows.push((
+                    "Amendments that another number of people would have to approve",
+                    what_if.approved_otherwise.clone(),
+                ));
             }
         }
     }

@@ -47,6 +47,10 @@ impl Guard {
             if let Some(reason) = self.base_moved(&amendment).await? {
                 return Err(Refusal::BaseMoved { reason });
             }
+            // Its proposer lost the race on the conflict, and was cut off before taking it back.
+            if let Some(reason) = self.decided_otherwise(&amendment).await? {
+                return Err(Refusal::BaseMoved { reason });
+            }
             let shown = self.shown(&amendment, &operation, approving)?;
             let at = self.now();
             let reason = approving.reason.clone().filter(|reason| !reason.trim().is_empty());
@@ -223,6 +227,9 @@ impl Guard {
             return uncertain("it was not asked".to_owned(), approving.despite_uncertainty);
         };
         let held = &amendment.base.destination_reference;
+        if amendment.is_reversal() {
+            return shown_of_reversal(held, &looked.finding, approving.despite_uncertainty);
+        }
         let moved = |shown: String| Err(Refusal::BaseMoved { reason: format!("the destination shows {shown}") });
         match &looked.finding {
             Finding::Found { destination_reference } if destination_reference == held => Ok(Shown::Agrees),
@@ -241,6 +248,34 @@ impl Guard {
             Finding::Inconclusive { reason, .. } => uncertain(reason.clone(), approving.despite_uncertainty),
         }
     }
+}
+
+/// What the destination shows of a record that is to be taken back. It may hold others, and need not show this one, which may carry no
+/// reference of ours.
+fn shown_of_reversal(held: &String, finding: &Finding, is_confirmed: bool) -> Result<Shown, Refusal> {
+    let shown = match finding {
+        Finding::Found { destination_reference } | Finding::Differs { destination_reference, .. }
+            if destination_reference == held =>
+        {
+            return Ok(Shown::Agrees);
+        }
+        Finding::Several { destination_references } if destination_references.contains(held) => {
+            return Ok(Shown::Agrees);
+        }
+        Finding::VoidOnly { destination_references } if destination_references.contains(held) => {
+            let reason = format!("the destination shows that {held:?} is void already; there is nothing to take back");
+            return Err(Refusal::BaseMoved { reason });
+        }
+        Finding::Found { destination_reference } | Finding::Differs { destination_reference, .. } => {
+            format!("it shows the record {destination_reference:?}, and {held:?} not")
+        }
+        Finding::Several { destination_references } | Finding::VoidOnly { destination_references } => {
+            format!("it shows {}, and {held:?} not", destination_references.join(", "))
+        }
+        Finding::Absent => format!("it does not show {held:?}"),
+        Finding::Inconclusive { reason, .. } => reason.clone(),
+    };
+    uncertain(shown, is_confirmed)
 }
 
 /// How a proposal comes to its end without being begun.
@@ -301,6 +336,7 @@ fn seen_facts(amendment: &Amendment, reason: Option<&str>) -> Vec<(&'static str,
         ("base", Some(text(&base.operation.to_string()))),
         ("base_revision", Some(integer(base.revision))),
         ("base_fingerprint", Some(text(&base.fingerprint.to_string()))),
+        ("record", amendment.is_reversal().then(|| text(&base.destination_reference))),
         ("changes_total", Some(integer(amendment.changes_total))),
         ("correction", Some(text(ruled.correction.as_str()))),
         ("rule_version", Some(integer(ruled.rule_version))),

@@ -1,6 +1,6 @@
 //! What the desk asks about amendments before anybody decides.
 
-use super::{Proposer, base_of, next_key};
+use super::{Proposer, base_of, may_stand_on_approval, next_key};
 use crate::amendment::{Amendment, Place, Ruled};
 use crate::event::{AmendmentStep, Event};
 use crate::id::{AmendmentId, OperationId};
@@ -54,6 +54,7 @@ impl Guard {
         who.may_propose()?;
         let base = self.reachable(who.reach(), id).await?;
         base_of(&base)?;
+        Box::pin(self.refuse_reversed(&base)).await?;
         let next = self.inner.store.operation_by_key(&next_key(&base)?).await?;
         if let Some(open) = next.filter(|next| next.state.name() != StateName::Rejected) {
             return Err(self.amendment_open(&open).await?);
@@ -89,13 +90,13 @@ impl Guard {
         })
     }
 
-    /// The latest amendment of an operation within reach; none for a first revision.
+    /// The latest amendment of an operation within reach; none for a first revision, unless it takes a record back.
     ///
     /// # Errors
     /// [`Refusal::NotFound`], the store's fault.
     pub async fn latest_amendment(&self, reach: &Reach, id: OperationId) -> Result<Option<Amendment>, Refusal> {
         let operation = self.reachable(reach, id).await?;
-        if operation.key.revision < 2 {
+        if !may_stand_on_approval(&operation.key) {
             return Ok(None);
         }
         Ok(self.inner.store.amendments_of(id, 1).await?.pop())

@@ -22,6 +22,14 @@ pub struct ReconciliationTables {
     pub decisions: BTreeMap<(OperationId, String), RecordDecision>,
 }
 
+impl Memory {
+    /// As if a reconciliation had said this of an operation.
+    pub fn force_reconciled(&self, operation: OperationId, at: guard::clock::Timestamp, bucket: Bucket) {
+        let said = Reconciled { operation, run: ReconciliationId::from_u128(1), bucket, at };
+        self.tables().reconciliations.reconciled.insert(operation, said);
+    }
+}
+
 #[async_trait]
 impl Reconciliations for Memory {
     async fn operations_by_reference(
