@@ -3,6 +3,7 @@
 use crate::clock::Timestamp;
 use crate::id::OperationId;
 use crate::queue::Cursor;
+use crate::token::Reach;
 use crate::trail::{ChainHash, Entry, EntryKind};
 
 /// Something that a person did.
@@ -18,7 +19,11 @@ impl Activity {
     /// The cursor behind it in the list.
     pub fn cursor(&self) -> Cursor {
         let chain = self.operation.map_or(0, |operation| operation.as_u128());
-        let (at, sequence) = (self.entry.at.timestamp_millis(), self.entry.sequence);
+        Self::cursor_behind(self.entry.at.timestamp_millis(), chain, self.entry.sequence)
+    }
+
+    /// The cursor behind an entry: its moment in milliseconds, its chain and its sequence.
+    pub fn cursor_behind(at: i64, chain: u128, sequence: u64) -> Cursor {
         Cursor::from_text(&format!("{at:x}-{chain:032x}-{sequence:x}"))
     }
 
@@ -48,6 +53,13 @@ pub struct ActivityFilter {
     pub from: Option<Timestamp>,
     /// Only before this moment.
     pub to: Option<Timestamp>,
+}
+
+impl ActivityFilter {
+    /// Whether everything that an index lists fits: then a page needs to look at no more than it shows.
+    pub fn takes_all(&self, reach: &Reach) -> bool {
+        *reach == Reach::EVERYTHING && (self.person.is_none() || self.kind.is_none())
+    }
 }
 
 /// How far the trail is known to be whole.

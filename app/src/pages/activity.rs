@@ -47,10 +47,15 @@ fn Shown(list: ActivityList, search: ActivitySearch) -> impl IntoView {
         let address = search.address(&format!("/export/activity?format={format}"), "");
         view! { <a class="button is-quiet" rel="external" download href=address>{format.to_uppercase()}</a> }
     });
-    let shown = wording::counted(page.rows.len() as u64, "entry", "entries");
+    let shown = match (page.rows.len(), next.is_some()) {
+        (0, true) => "Nothing of the kind in what was looked through; there is more behind".to_owned(),
+        (rows, _) => format!("{}, the latest first", wording::counted(rows as u64, "entry", "entries")),
+    };
     let limits = search.limits();
     let table = if page.rows.is_empty() {
-        let told = if limits {
+        let told = if next.is_some() {
+            "So far nobody did anything like that. Look further back with \u{201c}Earlier\u{201d}."
+        } else if limits {
             "Nobody did anything like that. Addresses and ids are compared letter by letter."
         } else {
             "Nobody has done anything yet that the trail would tell of."
@@ -68,7 +73,7 @@ fn Shown(list: ActivityList, search: ActivitySearch) -> impl IntoView {
         <Filters search />
         {table}
         <nav class="pages" aria-label="Pages">
-            <p>{shown}", the latest first"</p>
+            <p>{shown}</p>
             {first.map(|address| view! { <a class="button is-quiet" href=address>"Back to the latest"</a> })}
             {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>"Earlier"</a> })}
             <p class="actions">"Take out as " {exports.into_iter().collect_view()}</p>

@@ -16,7 +16,7 @@ mod review;
 mod rules;
 mod sqlite;
 
-pub use activity::{OF_PEOPLE, SealingRow, TrailCheckRow, activity_page, person_actor};
+pub use activity::{OF_PEOPLE, SealingRow, TrailCheckRow, activity_edge, activity_page, person_actor};
 pub use administration::{DestinationRow, PersonRow, TokenRow, WorkflowRow};
 pub use amendment::AmendmentRow;
 pub use history::{ConflictGroupRow, ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, SealRow};

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use guard::activity::{Activity, ActivityFilter, TrailCheck};
 use guard::actor::Actor;
 use guard::clock::Timestamp;
-use guard::queue::{Page, PageRequest};
+use guard::queue::{Page, PageRequest, WALKED_ROWS_MAX};
 use guard::store::{Replaced, Replacement};
 use guard::token::Reach;
 use guard::trail::{Entry, EntryKind};
@@ -15,6 +15,7 @@ use crate::support::{Fresh, change, moment, now, object, on_both};
 on_both!(
     people_are_listed_over_all_chains_and_automations_are_not,
     pages_of_deeds_lose_and_double_nothing,
+    what_little_reach_shows_is_looked_for_so_far_and_no_further,
     the_last_seal_and_the_last_check_are_told
 );
 
@@ -100,6 +101,38 @@ async fn pages_of_deeds_lose_and_double_nothing(fresh: Fresh) {
         }
     }
     assert_eq!(found, expected);
+    fresh.remove().await;
+}
+
+async fn what_little_reach_shows_is_looked_for_so_far_and_no_further(fresh: Fresh) {
+    let store = &fresh.database.store;
+    // The one that is within reach lies behind more than is looked through for one page.
+    let own = fresh.begun("1").await;
+    let own = deed(&fresh, &own, "ada@example.test", EntryKind::Resolved, moment(0)).await;
+    let number = i64::from(WALKED_ROWS_MAX) + 100;
+    let chain = fresh.id(0xE15E);
+    let head = fresh.bytes(&[7; 32]);
+    let sql = format!(
+        "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < {number}) \
+         INSERT INTO entry (chain, sequence, at, actor, kind, detail, hash) \
+         SELECT {chain}, n, {} + n, 'person:ada@example.test', 'claimed', '{{}}', {head} FROM number",
+        moment(0).timestamp_millis()
+    );
+    assert_eq!(fresh.tamper(&sql).await, Ok(number.unsigned_abs()));
+    let acme = Reach::over(["ACME".to_owned()], []);
+    let filter = ActivityFilter {
+        person: Some("ada@example.test".to_owned()),
+        kind: Some(EntryKind::Resolved),
+        ..ActivityFilter::default()
+    };
+    for (reach, filter) in [(&acme, ActivityFilter::default()), (&Reach::EVERYTHING, filter)] {
+        let first = store.activities(reach, &filter, &PageRequest { cursor: None, limit: 50 }).await.unwrap();
+        assert_eq!(first.rows, []);
+        let (at, ..) = first.next.as_ref().and_then(Activity::behind).unwrap();
+        assert_eq!(at, moment(101).timestamp_millis(), "so far was looked");
+        let second = store.activities(reach, &filter, &PageRequest { cursor: first.next, limit: 50 }).await.unwrap();
+        assert_eq!((second.rows.len(), second.rows[0].operation, second.next), (1, Some(own.id), None));
+    }
     fresh.remove().await;
 }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use guard::activity::{Activity, ActivityFilter, TrailCheck, TrailState};
-use guard::queue::{Page, PageRequest};
+use guard::queue::{Page, PageRequest, WALKED_ROWS_MAX};
 use guard::refusal::StoreFault;
 use guard::store::Activities;
 use guard::token::Reach;
@@ -13,17 +13,17 @@ use uuid::Uuid;
 use super::PostgresStore;
 use super::connection::bounded;
 use super::list::push_reach;
-use crate::store::row::{EntryRow, OF_PEOPLE, SealingRow, TrailCheckRow, activity_page, person_actor};
+use crate::store::row::{EntryRow, OF_PEOPLE, SealingRow, TrailCheckRow, activity_edge, activity_page, person_actor};
 use crate::trail::ChainId;
 
-/// A page as one statement.
-fn question(reach: &Reach, filter: &ActivityFilter, page: &PageRequest) -> QueryBuilder<'static, Postgres> {
-    let mut query = QueryBuilder::new(format!("SELECT {} FROM entry WHERE {OF_PEOPLE}", EntryRow::COLUMNS));
-    if let Some(person) = &filter.person {
-        query.push(" AND actor = ").push_bind(person_actor(person));
-    }
-    if let Some(kind) = filter.kind {
-        query.push(" AND kind = ").push_bind(kind.as_str());
+/// Adds the stretch of an index that a page walks through: what stands behind the columns, up to its limit.
+fn push_stretch(query: &mut QueryBuilder<'static, Postgres>, filter: &ActivityFilter, page: &PageRequest) {
+    query.push(format!(" FROM entry WHERE {OF_PEOPLE}"));
+    // One of the two has an index; a person did less than is done of a kind.
+    match (&filter.person, filter.kind) {
+        (Some(person), _) => drop(query.push(" AND actor = ").push_bind(person_actor(person))),
+        (None, Some(kind)) => drop(query.push(" AND kind = ").push_bind(kind.as_str())),
+        (None, None) => {}
     }
     if let Some(operation) = filter.operation {
         query.push(" AND chain = ").push_bind(Uuid::from_u128(operation.as_u128()));
@@ -34,16 +34,35 @@ fn question(reach: &Reach, filter: &ActivityFilter, page: &PageRequest) -> Query
     if let Some(to) = filter.to {
         query.push(" AND at < ").push_bind(to.timestamp_millis());
     }
-    if *reach != Reach::EVERYTHING {
-        query.push(" AND EXISTS (SELECT 1 FROM operation WHERE operation.id = entry.chain");
-        push_reach(&mut query, reach, "operation");
-        query.push(")");
-    }
     if let Some((at, chain, sequence)) = page.cursor.as_ref().and_then(Activity::behind) {
         query.push(" AND (at, chain, sequence) < (").push_bind(at);
         query.push(", ").push_bind(Uuid::from_u128(chain)).push(", ").push_bind(sequence).push(")");
     }
-    query.push(" ORDER BY at DESC, chain DESC, sequence DESC LIMIT ").push_bind(i64::from(page.limit) + 1);
+    query.push(" ORDER BY at DESC, chain DESC, sequence DESC LIMIT ");
+}
+
+/// A page as one statement.
+fn question(reach: &Reach, filter: &ActivityFilter, page: &PageRequest) -> QueryBuilder<'static, Postgres> {
+    let columns = EntryRow::COLUMNS;
+    let limit = i64::from(page.limit) + 1;
+    if filter.takes_all(reach) {
+        let mut query = QueryBuilder::new(format!("SELECT {columns}"));
+        push_stretch(&mut query, filter, page);
+        query.push_bind(limit);
+        return query;
+    }
+    let mut query = QueryBuilder::new(format!("SELECT {columns} FROM (SELECT {columns}"));
+    push_stretch(&mut query, filter, page);
+    query.push_bind(i64::from(WALKED_ROWS_MAX)).push(") AS walked WHERE true");
+    if let Some(kind) = filter.kind {
+        query.push(" AND kind = ").push_bind(kind.as_str());
+    }
+    if *reach != Reach::EVERYTHING {
+        query.push(" AND EXISTS (SELECT 1 FROM operation WHERE operation.id = walked.chain");
+        push_reach(&mut query, reach, "operation");
+        query.push(")");
+    }
+    query.push(" ORDER BY at DESC, chain DESC, sequence DESC LIMIT ").push_bind(limit);
     query
 }
 
@@ -58,7 +77,15 @@ impl Activities for PostgresStore {
         let mut question = question(reach, filter, page);
         // Planned for each execution, as lists are: what fits one person does not fit another.
         let entries = self.all::<EntryRow, (ChainId, Entry)>(question.build().persistent(false)).await?;
-        Ok(activity_page(entries, page.limit))
+        let mut found = activity_page(entries, page.limit);
+        if found.next.is_none() && !filter.takes_all(reach) {
+            let mut edge = QueryBuilder::new(format!("SELECT {}", EntryRow::COLUMNS));
+            push_stretch(&mut edge, filter, page);
+            edge.push_bind(2_i64).push(" OFFSET ").push_bind(i64::from(WALKED_ROWS_MAX) - 1);
+            let edge = self.all::<EntryRow, (ChainId, Entry)>(edge.build().persistent(false)).await?;
+            found.next = activity_edge(&edge);
+        }
+        Ok(found)
     }
 
     async fn trail_state(&self) -> Result<TrailState, StoreFault> {

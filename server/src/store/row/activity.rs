@@ -2,7 +2,7 @@
 
 use guard::activity::{Activity, Sealing, TrailCheck};
 use guard::id::OperationId;
-use guard::queue::Page;
+use guard::queue::{Cursor, Page};
 use guard::refusal::StoreFault;
 use guard::trail::{ChainHash, Entry};
 use sqlx::FromRow;
@@ -30,6 +30,16 @@ pub fn activity_page(mut entries: Vec<(ChainId, Entry)>, limit: u32) -> Page<Act
     let rows: Vec<Activity> = rows.collect();
     let next = rows.last().filter(|_| has_next).map(Activity::cursor);
     Page { rows, next }
+}
+
+/// The cursor behind the last entry that a page looks through, where another one follows.
+pub fn activity_edge(entries: &[(ChainId, Entry)]) -> Option<Cursor> {
+    match entries {
+        [(chain, entry), _] => {
+            Some(Activity::cursor_behind(entry.at.timestamp_millis(), chain.as_u128(), entry.sequence))
+        }
+        [] | [_] | [_, _, ..] => None,
+    }
 }
 
 /// A seal, without what it holds.
