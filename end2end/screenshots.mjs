@@ -42,7 +42,13 @@ async function reconcile({ url, worker }) {
 await mkdir(FOLDER, { recursive: true });
 const desk = await openStage();
 try {
-  await take(desk, "empty", "ada", { overview: "/", operations: "/operations", unknown: "/unknown", reconciliation: "/reconciliation" });
+  await take(desk, "empty", "ada", {
+    overview: "/",
+    operations: "/operations",
+    unknown: "/unknown",
+    reconciliation: "/reconciliation",
+    developers: "/developers",
+  });
   const { unknown, conflict, ending, released } = await fill(desk);
   await eventually(async () => {
     const states = await Promise.all([ending, released].map(({ operation }) => desk.worker.state(operation.id)));
@@ -62,6 +68,8 @@ try {
     "operation-unknown": `/operations/${unknown.operation.id}`,
     "operation-conflict": `/operations/${conflict.operation.id}`,
     activity: "/activity",
+    developers: "/developers",
+    reference: "/developers/reference",
     settings: "/settings",
     missing: "/operations/0192f0c1-2345-7890-abcd-0123456789ab",
   });

@@ -41,6 +41,9 @@ pub fn App() -> impl IntoView {
                     <Route path=StaticSegment("reconciliation") view=pages::reconciliations() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("reconciliation"), ParamSegment("id")) view=pages::reconciliation() ssr=SsrMode::Async />
                     <Route path=StaticSegment("activity") view=pages::activity() ssr=SsrMode::Async />
+                    <Route path=StaticSegment("developers") view=pages::calls() ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("developers"), StaticSegment("calls"), ParamSegment("id")) view=pages::call() ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("developers"), StaticSegment("reference")) view=pages::reference() ssr=SsrMode::Async />
                     <Route path=StaticSegment("settings") view=pages::settings() ssr=SsrMode::Async />
                     <Route path=StaticSegment("periods") view=pages::periods() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("periods"), ParamSegment("id")) view=pages::period() ssr=SsrMode::Async />

@@ -45,6 +45,22 @@ pub trait Messengers: Send + Sync {
     async fn test(&self, channel: &Channel, id: MessageId) -> Delivery;
 }
 
+/// What the server tells those who write automations. It provides it for each request with `provide_context`.
+#[derive(Clone, Debug, Default)]
+pub struct Developers {
+    /// The reference of the API as HTML.
+    pub reference: Arc<str>,
+    /// For how many days calls are kept; 0: none is.
+    pub call_days: u32,
+}
+
+impl Developers {
+    /// Of the server in hand; one that has no API has nothing to tell.
+    pub fn current() -> Self {
+        use_context().unwrap_or_default()
+    }
+}
+
 /// Looks at destinations, within the time that their profiles give them. What goes wrong is inconclusive, with its reason.
 #[async_trait]
 pub trait Lookups: Send + Sync {

@@ -6,6 +6,8 @@
 pub(crate) mod activity;
 pub(crate) mod amendment;
 pub(crate) mod amendments;
+pub(crate) mod call;
+pub(crate) mod calls;
 pub(crate) mod compare;
 pub(crate) mod conflict;
 pub(crate) mod conflicts;
@@ -19,6 +21,7 @@ pub(crate) mod periods;
 pub(crate) mod proposal;
 pub(crate) mod reconciliation;
 pub(crate) mod reconciliations;
+pub(crate) mod reference;
 pub(crate) mod reversal;
 pub(crate) mod rules;
 pub(crate) mod run;
@@ -94,5 +97,6 @@ parts! {
     conflicts { conflicts::ConflictsPage, conflict::ConflictPage }
     settings { settings::SettingsPage }
     reconciliation { reconciliations::ReconciliationsPage, reconciliation::ReconciliationPage }
+    developers { calls::CallsPage, call::CallPage, reference::ReferencePage }
     finance { period::PeriodPage, periods::PeriodsPage, rules::RulesPage }
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { after, afterEach, before, describe, test } from "node:test";
 
 import { assertAccessible } from "../support/browser.mjs";
-import { begin, openDesk } from "../support/desk.mjs";
+import { begin, eventually, openDesk } from "../support/desk.mjs";
 
 const THEMES = ["light", "dark"];
 /** The narrowest that WCAG 2.2 (1.4.10) asks for: 1280 px at four times the size. */
@@ -22,7 +22,20 @@ describe("everybody can use an empty desk", () => {
   for (const colorScheme of THEMES) {
     test(`axe finds nothing in ${colorScheme}`, async () => {
       const page = await desk.page({ as: "ada", colorScheme });
-      await assertEvery(page, ["/", "/operations", "/unknown", "/conflicts", "/periods", "/reconciliation", "/activity", "/settings", "/settings/rules"]);
+      await assertEvery(page, [
+        "/",
+        "/operations",
+        "/unknown",
+        "/conflicts",
+        "/amendments",
+        "/periods",
+        "/reconciliation",
+        "/activity",
+        "/developers",
+        "/developers/reference",
+        "/settings",
+        "/settings/rules",
+      ]);
       const stranger = await desk.page({ colorScheme });
       await assertEvery(stranger, ["/login?refused=credentials", "/welcome?refused=differ"]);
     });
@@ -61,6 +74,10 @@ describe("everybody can use a full desk", () => {
       period,
       certificate,
       "/activity",
+      "/developers",
+      "/developers?problem=none-like-that",
+      await refusedCall(desk),
+      "/developers/reference",
       "/settings",
       "/settings/rules?workflow=accounting-handoff",
     ];
@@ -186,6 +203,20 @@ async function act(desk, period) {
   const [run, certificate] = [ada, fay].map((page) => new URL(page.url()).pathname);
   await desk.endPages();
   return { run, certificate };
+}
+
+/** Where the desk shows a call that was refused. */
+async function refusedCall(desk) {
+  await desk.worker.ask("POST", "/operations", { ...begin(), revision: 0 });
+  const ada = await desk.page({ as: "ada", scripts: false });
+  const call = ada.getByRole("row").filter({ hasText: "invalid_field" }).getByRole("rowheader").getByRole("link");
+  await eventually(async () => {
+    await ada.visit("/developers?status=4xx");
+    assert.ok((await call.count()) > 0, "it is kept a moment later");
+  });
+  const path = await call.first().getAttribute("href");
+  await desk.endPages();
+  return path;
 }
 
 async function assertEvery(page, paths) {

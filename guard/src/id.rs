@@ -124,6 +124,10 @@ id!(
     TokenId
 );
 id!(
+    /// Names one call of the API. Ordered by the moment it came.
+    CallId
+);
+id!(
     /// Names a person who signs in at the desk.
     PersonId
 );

@@ -8,6 +8,7 @@ mod administration;
 mod adoption;
 mod amendment;
 mod begin;
+mod call;
 mod conflict;
 mod desk;
 mod founding;

@@ -3,6 +3,7 @@
 
 mod activity;
 mod amendment;
+mod call;
 mod conflict;
 mod lists;
 mod look_alike;
@@ -44,6 +45,7 @@ use crate::workflow::Workflow;
 
 pub use activity::Activities;
 pub use amendment::{AmendmentChange, Amendments};
+pub use call::Calls;
 pub use conflict::{Conflicts, LISTED_CHANGES_CHARACTERS_MAX};
 pub use lists::Lists;
 pub use look_alike::{LookAlikeQuestion, LookAlikes};
@@ -158,6 +160,7 @@ pub struct Delivery {
 pub trait Store:
     Activities
     + Amendments
+    + Calls
     + Conflicts
     + Lists
     + LookAlikes

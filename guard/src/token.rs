@@ -92,6 +92,15 @@ impl Reach {
         within(&self.companies, &other.companies) && within(&self.workflows, &other.workflows)
     }
 
+    /// Whether something may lie within both reaches.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let meet = |own: &Option<BTreeSet<String>>, other: &Option<BTreeSet<String>>| match (own, other) {
+            (Some(own), Some(other)) => !own.is_disjoint(other),
+            (None, _) | (_, None) => true,
+        };
+        meet(&self.companies, &other.companies) && meet(&self.workflows, &other.workflows)
+    }
+
     /// Whether the workflow is within reach.
     pub fn workflow(&self, workflow: &str) -> bool {
         self.workflows.as_ref().is_none_or(|workflows| workflows.contains(workflow))

@@ -11,6 +11,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::calls;
 use crate::notification::Teller;
 use crate::recovery::Recovery;
 use crate::runs::RUNS_MILLISECONDS;
@@ -44,6 +45,7 @@ pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     // A name of this process among those that work on the same database.
     let (guard, by) = (server.guard.clone(), format!("{:x}", u128::from_be_bytes(crate::clock::OsEntropy.bytes())));
     repeat("runs", Duration::from_millis(RUNS_MILLISECONDS), step(move || work_runs(guard.clone(), by.clone())));
+    tasks.spawn(calls::keep(server.clone()));
     let gate = gate.clone();
     repeat("sessions", Duration::from_secs(SESSIONS_SECONDS), step(move || end_sessions(gate.clone())));
     tasks.spawn(Recovery::of(server).run(server.draining.clone()));

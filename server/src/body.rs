@@ -10,6 +10,7 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
 use guard::json::{Json, JsonFault, NESTING_MAX};
 
+use crate::calls::CallNote;
 use crate::problem::{Code, Problem};
 use crate::state::Server;
 
@@ -46,7 +47,12 @@ impl FromRequest<Server> for JsonBody {
 /// Another media type, more than `bytes_max`, a body that breaks off or takes too long.
 pub async fn read(request: Request, bytes_max: usize) -> Result<Bytes, Problem> {
     check_media_type(request.headers())?;
-    read_bytes(request, bytes_max).await
+    let note = request.extensions().get::<CallNote>().cloned();
+    let bytes = read_bytes(request, bytes_max).await?;
+    if let Some(note) = note {
+        note.body(&bytes);
+    }
+    Ok(bytes)
 }
 
 /// Reads the body of a request, whatever it is.

@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use governor::clock::{Clock as _, DefaultClock};
 use guard::token::{Scope, Token};
 
+use crate::calls::CallNote;
 use crate::observe::RequestId;
 use crate::problem::{Code, Problem};
 use crate::state::{Server, burst};
@@ -26,6 +27,13 @@ impl Caller {
     /// # Errors
     /// No token, an unknown or revoked one, too many requests, the store's fault.
     pub async fn authenticate(server: &Server, headers: &HeaderMap) -> Result<Self, Problem> {
+        let caller = Self::identify(server, headers).await?;
+        caller.spend(server, NonZeroU32::MIN)?;
+        Ok(caller)
+    }
+
+    /// The caller whose token is in the headers, however often it asks.
+    async fn identify(server: &Server, headers: &HeaderMap) -> Result<Self, Problem> {
         let missing = || Problem::new(Code::Unauthenticated, "send the header Authorization: Bearer <token>");
         let header = headers.get(AUTHORIZATION).ok_or_else(missing)?;
         let (scheme, secret) = header.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(missing)?;
@@ -37,9 +45,7 @@ impl Caller {
             Problem::new(Code::Unauthenticated, "the token is not known, or it was revoked; make a new one at the desk")
         })?;
         tracing::Span::current().record("token", token.name.as_str());
-        let caller = Self { token };
-        caller.spend(server, NonZeroU32::MIN)?;
-        Ok(caller)
+        Ok(Self { token })
     }
 
     /// Counts `requests` against the token's rate, at most a whole burst.
@@ -78,7 +84,12 @@ impl FromRequestParts<Server> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Self, Problem> {
-        Self::authenticate(server, &parts.headers).await
+        let caller = Self::identify(server, &parts.headers).await?;
+        if let Some(note) = parts.extensions.get::<CallNote>() {
+            note.token(&caller.token);
+        }
+        caller.spend(server, NonZeroU32::MIN)?;
+        Ok(caller)
     }
 }
 

@@ -168,6 +168,10 @@ struct ServerFlags {
     /// How many connections are served at once; further ones wait [default: 4096]
     #[arg(long, env = "ONCEOVER_CONNECTIONS_MAX", hide_env_values = true, value_name = "NUMBER")]
     connections_max: Option<u32>,
+
+    /// For how many days calls of the API are kept for /developers; 0: not at all [default: 7]
+    #[arg(long, env = "ONCEOVER_CALL_DAYS", hide_env_values = true, value_name = "DAYS")]
+    call_days: Option<u32>,
 }
 
 #[derive(Subcommand)]
@@ -328,6 +332,7 @@ impl ServerFlags {
             batch_bytes_max: self.batch_bytes_max,
             requests_per_second: self.requests_per_second,
             connections_max: self.connections_max,
+            call_days: self.call_days,
             ..common.table()
         }
     }

@@ -66,6 +66,9 @@ pub struct ServerTable {
     /// How many connections are served at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections_max: Option<u32>,
+    /// For how many days calls of the API are kept; 0: none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_days: Option<u32>,
     /// What is logged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,

@@ -56,6 +56,9 @@ pub async fn metrics(State(server): State<Server>, headers: HeaderMap) -> Result
         write_notifications(&mut text, &states, failing, waiting);
     }
     server.latency.write(&mut text);
+    let help = "Calls of the API that are missing in the log at the desk, because this process could not keep up.";
+    head(&mut text, "onceover_calls_unlogged_total", "counter", help);
+    let _ = writeln!(text, "onceover_calls_unlogged_total {}", server.calls.unlogged());
     Ok(([(CONTENT_TYPE, TEXT_FORMAT), (CACHE_CONTROL, "no-store")], text).into_response())
 }
 

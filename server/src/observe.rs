@@ -56,6 +56,7 @@ pub async fn observe(State(server): State<Server>, mut request: Request, next: N
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(id.clone());
+    let listening = server.calls.listen(&server, route.as_ref().map(MatchedPath::as_str), &mut request);
     let span = tracing::info_span!(
         "request",
         request_id = id.as_str(),
@@ -63,12 +64,16 @@ pub async fn observe(State(server): State<Server>, mut request: Request, next: N
         decision = tracing::field::Empty,
     );
     let mut response = next.run(request).instrument(span.clone()).await;
-    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        write_problem(&mut response, &problem, &server, &id);
+    let problem = response.extensions_mut().remove::<Problem>();
+    if let Some(problem) = &problem {
+        write_problem(&mut response, problem, &server, &id);
     }
-    response.headers_mut().insert(X_REQUEST_ID, id.0);
     let route = route.as_ref().map_or(UNMATCHED, |route| route.as_str());
     let taken = started.elapsed();
+    if let Some(listening) = listening {
+        server.calls.heard(listening, &response, problem.as_ref(), id.as_str(), taken);
+    }
+    response.headers_mut().insert(X_REQUEST_ID, id.0);
     server.latency.took(&method, route, response.status(), taken);
     span.in_scope(|| log(&method, route, &response, taken));
     response

@@ -44,10 +44,10 @@ use reply::Reply;
 pub use reply::KEPT_BYTES_MAX;
 
 /// The operation that a request was about.
-const ONCEOVER_OPERATION: HeaderName = HeaderName::from_static("onceover-operation");
+pub const ONCEOVER_OPERATION: HeaderName = HeaderName::from_static("onceover-operation");
 
 /// What was decided on it.
-const ONCEOVER_DECISION: HeaderName = HeaderName::from_static("onceover-decision");
+pub const ONCEOVER_DECISION: HeaderName = HeaderName::from_static("onceover-decision");
 
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 

@@ -1,9 +1,9 @@
 //! The whole URL space on one page.
 
-use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
+use axum::{Extension, Router};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::api::{
@@ -14,7 +14,7 @@ use crate::observe::observe;
 use crate::problem::{Code, Problem, explain};
 use crate::session::{Gate, harden};
 use crate::state::Server;
-use crate::{desk, health, live, metrics, proxy, site};
+use crate::{desk, health, live, metrics, proxy, reference, site};
 
 /// Every path that this server answers; the desk's lie behind the gate.
 pub fn router(server: Server, gate: &Gate) -> Router {
@@ -57,11 +57,16 @@ pub fn router(server: Server, gate: &Gate) -> Router {
         // The site's files: they are in everybody's browser anyway
         .route("/pkg/{*file}", get(site::serve))
         // The desk
-        .merge(gate.guard_pages(
-            desk::routes().merge(desk::pack::routes(server.clone())).merge(live::routes(server.clone(), gate.clone())),
-            &server.destinations,
-            &server.notifications,
-        ));
+        .merge(
+            gate.guard_pages(
+                desk::routes()
+                    .merge(desk::pack::routes(server.clone()))
+                    .merge(live::routes(server.clone(), gate.clone()))
+                    .layer(Extension(reference::told(&server))),
+                &server.destinations,
+                &server.notifications,
+            ),
+        );
 
     // From the last to the first: a request comes to `observe` first, an answer last.
     harden(all, gate.is_secure())

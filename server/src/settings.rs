@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use guard::call::{CALL_DAYS_DEFAULT, CALL_DAYS_MAX};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::ServerTable;
@@ -73,6 +74,8 @@ pub struct Settings {
     pub requests_per_second: NonZeroU32,
     /// How many connections are served at once.
     pub connections_max: u32,
+    /// For how many days calls of the API are kept; 0: none is.
+    pub call_days: u32,
     /// What is logged: directives of `tracing`.
     pub log: String,
     /// How it is logged.
@@ -102,6 +105,7 @@ impl Settings {
                 Some(number) => above_zero("requests_per_second", number)?,
             },
             connections_max: numbers(|said| said.connections_max).unwrap_or(CONNECTIONS_MAX_DEFAULT),
+            call_days: numbers(|said| said.call_days).unwrap_or(CALL_DAYS_DEFAULT),
             log: texts(|said| &said.log).unwrap_or_else(|| LOG_DEFAULT.to_owned()),
             log_format: match log_format {
                 None => LogFormat::Auto,
@@ -148,6 +152,9 @@ impl Settings {
             }
         }
         above_zero("connections_max", self.connections_max)?;
+        if self.call_days > CALL_DAYS_MAX {
+            return Err(("call_days", format!("is {}; write 0 to {CALL_DAYS_MAX} days", self.call_days)));
+        }
         if let Err(error) = EnvFilter::builder().parse(&self.log) {
             return Err((
                 "log",
@@ -169,6 +176,7 @@ impl Settings {
             batch_bytes_max: Some(self.batch_bytes_max),
             requests_per_second: Some(self.requests_per_second.get()),
             connections_max: Some(self.connections_max),
+            call_days: Some(self.call_days),
             log: Some(self.log.clone()),
             log_format: Some(self.log_format.as_str().to_owned()),
         }

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use guard::call::CALL_DAYS_DEFAULT;
 use guard::clock::Entropy;
 use guard::id::TokenId;
 use guard::refusal::StoreFault;
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::api::wait::Wakes;
+use crate::calls::CallLog;
 use crate::destination::Destinations;
 use crate::latency::Latency;
 use crate::live::Live;
@@ -52,6 +54,8 @@ pub struct Settings {
     pub requests_per_second: NonZeroU32,
     /// Whether `/metrics` answers without a token.
     pub metrics_open: bool,
+    /// For how many days calls of the API are kept; 0: none is.
+    pub call_days: u32,
 }
 
 impl Settings {
@@ -63,6 +67,7 @@ impl Settings {
             batch_bytes_max: BATCH_BYTES_MAX_DEFAULT,
             requests_per_second: REQUESTS_PER_SECOND_DEFAULT,
             metrics_open: false,
+            call_days: CALL_DAYS_DEFAULT,
         }
     }
 }
@@ -101,6 +106,8 @@ pub struct Shared {
     pub live: Arc<Live>,
     /// How long answers took.
     pub latency: Latency,
+    /// What was asked lately and waits to be kept.
+    pub calls: CallLog,
     /// The counts of hours that are over.
     pub totals: Totals,
 }
@@ -124,6 +131,7 @@ impl Server {
     /// background, until the last clone is gone.
     pub fn new(guard: Guard, database: Database, entropy: Arc<dyn Entropy>, settings: Settings) -> Self {
         let rate = settings.requests_per_second;
+        let calls = CallLog::over(settings.call_days);
         let wakes = Wakes::over(&database.changes);
         let live = Live::over(&database.changes, Arc::clone(&database.store));
         let notifications = Notifications::new(guard.clone(), &settings.public_url);
@@ -141,6 +149,7 @@ impl Server {
             wakes,
             live,
             latency: Latency::default(),
+            calls,
             totals: Totals::default(),
         };
         Self { shared: Arc::new(shared) }

@@ -12,6 +12,8 @@ mod batch;
 mod begin;
 #[path = "api/body.rs"]
 mod body;
+#[path = "api/calls.rs"]
+mod calls;
 #[path = "api/company.rs"]
 mod company;
 #[path = "api/conflict.rs"]

@@ -11,6 +11,8 @@ mod activity;
 mod administration;
 #[path = "store/amendment.rs"]
 mod amendment;
+#[path = "store/calls.rs"]
+mod calls;
 #[path = "store/conflicts.rs"]
 mod conflicts;
 #[path = "store/deliveries.rs"]

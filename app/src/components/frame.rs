@@ -129,6 +129,12 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
                             </A>
                         </li>
                         <li>
+                            <A href="/developers" attr:data-go="d">
+                                <Icon picture=Picture::Angles />
+                                "Developers"
+                            </A>
+                        </li>
+                        <li>
                             <A href="/settings" attr:data-go="s">
                                 <Icon picture=Picture::Sliders />
                                 "Settings"

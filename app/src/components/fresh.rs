@@ -11,11 +11,34 @@ use crate::wording;
 const AT_HAND: &str =
     "main :is(a, button):hover, main :is(a, button, input, select, textarea, summary):focus, #decide:focus";
 
+/// How often a page looks at what changes without that anything tells of it, in milliseconds.
+#[cfg(feature = "hydrate")]
+const LOOK_OFTEN_MS: u64 = 5_000;
+
 /// Looks again whenever something may have changed, as long as the page that asks stands and is seen. Without script, nothing looks.
 pub(crate) fn look_again(look: impl Fn() + 'static) {
     if let Some(live) = use_context::<Live>() {
         live.on_news(look);
     }
+}
+
+/// Looks again every few seconds, as long as the page that asks stands, is seen and is not paused: for what changes without that anything
+/// tells of it.
+pub(crate) fn look_often(look: impl Fn() + 'static) {
+    #[cfg(feature = "hydrate")]
+    if let Some(live) = use_context::<Live>() {
+        let every = std::time::Duration::from_millis(LOOK_OFTEN_MS);
+        let look = move || {
+            if live.is_followed() {
+                look();
+            }
+        };
+        if let Ok(handle) = set_interval_with_handle(look, every) {
+            on_cleanup(move || handle.clear());
+        }
+    }
+    #[cfg(not(feature = "hydrate"))]
+    drop(look);
 }
 
 /// Where something is written or chosen.

@@ -58,6 +58,13 @@ pub(crate) fn FirstSteps(
         <section class="guide" aria-labelledby="guide-title">
             <h2 id="guide-title">"Three steps to the first operation"</h2>
             <p>
+                "What the API takes and answers: "
+                <a href="/developers/reference">"API reference"</a>
+                ". What your automation asked, and what it was answered: "
+                <a href="/developers">"Developers"</a>
+                "."
+            </p>
+            <p>
                 "Nothing was begun yet. This page looks for the first operation every few seconds; without script, "
                 <a href="/" rel="external">"look again"</a>"."
             </p>

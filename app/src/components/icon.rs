@@ -37,6 +37,8 @@ pub(crate) enum Picture {
     Unequal,
     /// A pair of scales.
     Scales,
+    /// Two angle brackets.
+    Angles,
 }
 
 impl Picture {
@@ -60,6 +62,7 @@ impl Picture {
             Self::Door => "M9.2 2.5H3.5v11h5.7M6.6 8h6.9M10.9 5.2L13.7 8l-2.8 2.8",
             Self::Scales => "M8 2v11.5M5.2 13.5h5.6M3 4h10M3 4L1.2 8.6h3.6ZM13 4l-1.8 4.6h3.6Z",
             Self::Unequal => "M3 6h10M3 10h10M10.6 2.8l-5.2 10.4",
+            Self::Angles => "M5.5 4.2L1.8 8l3.7 3.8M10.5 4.2L14.2 8l-3.7 3.8M9.2 3l-2.4 10",
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Keys: what a hand can do without the mouse. Pages take part by attributes alone.
 //!
 //! `data-key="e"` on a link, a button or a choice: the key clicks it, in the row that has the focus where there is one, otherwise the
-//! first on the page. `data-go="o"` on a link of the navigation: `g`, then the letter. Rows of tables that have a link, and whatever has
-//! `data-row`, are walked with `j` and `k`. What is disabled is not clicked.
+//! first on the page. The keys of outcomes decide nothing: they make a choice, or lead into the form that has the attribute. `data-go="o"`
+//! on a link of the navigation: `g`, then the letter. Rows of tables that have a link, and whatever has `data-row`, are walked with `j`
+//! and `k`. What is disabled is not clicked.
 
 use leptos::{html, prelude::*};
 
@@ -24,7 +25,7 @@ const ROWS: &str = "main tbody tr:has(a[href]), main [data-row]";
 const SEARCH: &str = "main [data-key='/'], main form[role=search] input:not([type=hidden])";
 
 /// Every key, as the list shows it.
-const TABLE: [Keys; 19] = [
+const TABLE: [Keys; 20] = [
     keys(&["?"], "Show the keys of this page", "body"),
     keys(&["/"], "Search", SEARCH),
     keys(&["j"], "To the next row", ROWS),
@@ -43,6 +44,7 @@ const TABLE: [Keys; 19] = [
     keys(&["g", "a"], "Go to the amendments", "[data-go=a]"),
     keys(&["g", "m"], "Go to the metrics", "[data-go=m]"),
     keys(&["g", "y"], "Go to the activity", "[data-go=y]"),
+    keys(&["g", "d"], "Go to the developers' pages", "[data-go=d]"),
     keys(&["g", "s"], "Go to the settings", "[data-go=s]"),
 ];
 
@@ -155,11 +157,8 @@ mod browser {
                 "j" => walk(1),
                 "k" => walk(-1),
                 "x" => click(row().and_then(|row| row.query_selector("input[type=checkbox]").ok().flatten())),
-                "e" | "l" | "1" | "2" | "3" | "[" | "]" => {
-                    let selector = format!("[data-key='{key}']");
-                    let near = row().and_then(|row| row.query_selector(&selector).ok().flatten());
-                    click(near.or_else(|| find(&format!("main {selector}"))))
-                }
+                "e" | "l" | "[" | "]" => click(keyed(&key)),
+                "1" | "2" | "3" => choose(keyed(&key)),
                 _ => false,
             };
             if is_done {
@@ -193,6 +192,24 @@ mod browser {
     /// The row that has the focus.
     fn row() -> Option<Element> {
         document().active_element()?.closest(ROWS).ok().flatten()
+    }
+
+    /// What a key is for: in the row that has the focus, otherwise the first on the page.
+    fn keyed(key: &str) -> Option<Element> {
+        let selector = format!("[data-key='{key}']");
+        let near = row().and_then(|row| row.query_selector(&selector).ok().flatten());
+        near.or_else(|| find(&format!("main {selector}")))
+    }
+
+    /// Chooses an outcome, and decides nothing: a choice is made, of a form the first field has the focus.
+    fn choose(element: Option<Element>) -> bool {
+        const FIELDS: &str = ":is(input:not([type=hidden]), textarea, button):not(:disabled)";
+        let Some(element) = element else { return false };
+        let is_choice = element.matches(FIELDS).unwrap_or(false);
+        if !is_choice {
+            return focus(element.query_selector(FIELDS).ok().flatten());
+        }
+        click(Some(element.clone())) && focus(Some(element))
     }
 
     fn click(element: Option<Element>) -> bool {

@@ -43,6 +43,12 @@ impl Live {
         });
     }
 
+    /// Whether the page is seen and keeps itself up to date.
+    #[cfg(feature = "hydrate")]
+    pub(crate) fn is_followed(self) -> bool {
+        !self.is_paused.get_untracked() && !document().hidden()
+    }
+
     #[cfg(feature = "hydrate")]
     fn tell(self) {
         self.told.update(|told| *told = told.wrapping_add(1));

@@ -2,6 +2,7 @@
 
 mod activity;
 mod amendment;
+mod call;
 mod conflict;
 mod lists;
 mod look_alike;
@@ -96,6 +97,7 @@ struct Tables {
     reviews: BTreeMap<OperationId, Review>,
     trail_check: Option<guard::activity::TrailCheck>,
     accesses: BTreeMap<String, Access>,
+    calls: Vec<(guard::call::Call, guard::call::CallRequest)>,
     lists: lists::ListTables,
     looks: look_alike::Looks,
     notifications: notification::NotificationTables,

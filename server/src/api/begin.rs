@@ -12,6 +12,7 @@ use super::view::JSON;
 use super::{request, wait};
 use crate::body::JsonBody;
 use crate::caller::Caller;
+use crate::calls::Decided;
 use crate::observe::RequestId;
 use crate::problem::{Problem, ProblemDocument};
 use crate::state::Server;
@@ -136,6 +137,7 @@ pub async fn begin(
         }
         Err(problem) => problem.into_response(),
     };
+    response.extensions_mut().insert(Decided::of(&decision));
     let headers = response.headers_mut();
     if let Decision::Proceed { operation, .. } = &decision {
         headers.extend(

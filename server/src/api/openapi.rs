@@ -91,6 +91,11 @@ fn add_common_answers(operation: &mut Operation) {
     }
 }
 
+/// The description as JSON text.
+pub fn description() -> &'static str {
+    &DESCRIPTION
+}
+
 /// The description.
 pub async fn openapi() -> Response {
     json_text(DESCRIPTION.clone())

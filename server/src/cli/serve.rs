@@ -18,7 +18,7 @@ use crate::listener::{self, DRAIN_SECONDS_MAX, Drained};
 use crate::session::{Gate, GateSettings};
 use crate::settings::Settings;
 use crate::state::{self, Server};
-use crate::{background, router};
+use crate::{background, calls, router};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -112,6 +112,7 @@ impl Serve {
             server.proxied.close();
             server.proxied.wait().await;
             tasks.wait().await;
+            calls::write(&server).await;
             opened.database.close().await;
         };
         if tokio::time::timeout(Duration::from_secs(CLOSE_SECONDS_MAX), close).await.is_err() {
@@ -172,6 +173,7 @@ pub(super) async fn start(
         batch_bytes_max: settings.batch_bytes_max,
         requests_per_second: settings.requests_per_second,
         metrics_open: settings.metrics_open,
+        call_days: settings.call_days,
     };
     let server = Server::new(opened.guard.clone(), opened.database.clone(), entropy(), server_settings);
     if let Err(faults) = server.destinations.prepare(&opened.guard.catalogue()) {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use app::{
-    context::{Flash, Visit},
+    context::{Developers, Flash, Visit},
     failure::Failure,
 };
 use async_trait::async_trait;
@@ -41,8 +41,12 @@ const WELCOME: &str = "/welcome";
 
 /// Gives the request in hand its [`Visit`]: called by Leptos for each page and each server function.
 pub fn provide_visit() {
-    if let Some(visit) = use_context::<Parts>().and_then(|parts| parts.extensions.get::<Visit>().cloned()) {
+    let Some(parts) = use_context::<Parts>() else { return };
+    if let Some(visit) = parts.extensions.get::<Visit>().cloned() {
         provide_context(visit);
+    }
+    if let Some(developers) = parts.extensions.get::<Developers>().cloned() {
+        provide_context(developers);
     }
 }
 

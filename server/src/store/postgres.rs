@@ -7,6 +7,7 @@
 mod activity;
 mod amendment;
 mod batch;
+mod call;
 mod clock;
 mod conflict;
 mod connection;

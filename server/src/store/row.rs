@@ -5,6 +5,7 @@
 mod activity;
 mod administration;
 mod amendment;
+mod call;
 mod history;
 mod lists;
 mod notification;
@@ -19,6 +20,7 @@ mod sqlite;
 pub use activity::{OF_PEOPLE, SealingRow, TrailCheckRow, activity_edge, activity_page, person_actor};
 pub use administration::{DestinationRow, PersonRow, TokenRow, WorkflowRow};
 pub use amendment::AmendmentRow;
+pub use call::{CallRequestRow, CallRow};
 pub use history::{ConflictGroupRow, ConflictRow, CountRow, DeliveryRow, EntryRow, EvidenceRow, SealRow};
 pub use lists::{RunItemRow, RunRow, ViewRow};
 pub use notification::{ChannelRow, ChannelStateRow, GroupRow, MessageRow, PieceRow};

@@ -3,6 +3,7 @@
 mod activity;
 mod amendment;
 mod behind;
+mod call;
 mod conflict;
 mod connection;
 mod fault;

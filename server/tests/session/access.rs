@@ -1,9 +1,11 @@
 //! Who may do what: every page and every server function, for every role, for strangers, and for people of some companies.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use app::failure::Failure;
 use guard::actor::Actor;
+use guard::call::{About, CallFilter, Heard, HeardBody};
 use guard::clock::Clock as _;
 use guard::destination::Destination;
 use guard::incident::INCIDENT_OPERATIONS_MIN;
@@ -13,7 +15,7 @@ use guard::notification::Channel;
 use guard::payload::Payload;
 use guard::period::{Day, Span};
 use guard::person::{Person, Role};
-use guard::queue::Filter;
+use guard::queue::{Filter, PageRequest};
 use guard::refusal::Refusal;
 use guard::rules::{RuleChange, RuleVerdict};
 use guard::service::{Definitions, Proposer, Signing};
@@ -74,6 +76,8 @@ enum Thing {
     Confirmed,
     /// An amendment that another person proposed.
     Amendment,
+    /// A call of the API.
+    Call,
     /// A conflict that nobody has decided.
     Conflict,
     /// A period that can be closed.
@@ -309,6 +313,12 @@ const FUNCTIONS: &[Function] = &[
         request: |_| Request::Json(json!({ "state": "", "cursor": "" })),
     },
     Function {
+        name: "list_calls",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Json(json!({ "search": {} })),
+    },
+    Function {
         name: "list_conflicts",
         may: EVERYBODY,
         about: Thing::Waiting,
@@ -416,6 +426,12 @@ const FUNCTIONS: &[Function] = &[
         request: |given| Request::Json(json!({ "id": given.about["id"], "shown": {} })),
     },
     Function {
+        name: "read_call",
+        may: EVERYBODY,
+        about: Thing::Call,
+        request: |given| Request::Json(json!({ "id": given.about["id"] })),
+    },
+    Function {
         name: "read_conflict",
         may: EVERYBODY,
         about: Thing::Conflict,
@@ -447,6 +463,7 @@ const FUNCTIONS: &[Function] = &[
         about: Thing::Confirmed,
         request: |given| Request::Json(json!({ "id": given.about["id"] })),
     },
+    Function { name: "read_reference", may: EVERYBODY, about: Thing::Waiting, request: |_| Request::Json(json!({})) },
     Function {
         name: "read_reconciliation",
         may: EVERYBODY,
@@ -538,6 +555,8 @@ const PAGES: &[&str] = &[
     "/activity",
     "/amendments",
     "/conflicts",
+    "/developers",
+    "/developers/reference",
     "/operations",
     "/operations/{id}",
     "/operations/{id}/amend",
@@ -555,6 +574,7 @@ const PAGES: &[&str] = &[
 const PAGES_OF_THINGS: &[(&str, Thing, &[Role])] = &[
     ("/amendments/{id}", Thing::Amendment, EVERYBODY),
     ("/conflicts/{id}", Thing::Conflict, EVERYBODY),
+    ("/developers/calls/{id}", Thing::Call, EVERYBODY),
     ("/periods/{id}", Thing::Period, EVERYBODY),
     ("/reconciliation/{id}", Thing::Reconciliation, EVERYBODY),
     ("/runs/{id}", Thing::Run, WHO_RESOLVES),
@@ -719,6 +739,30 @@ impl World {
                 let amendment = guard.propose(who, base, payload, "two more", None, None).await.unwrap();
                 let operation = guard.operation(&Reach::EVERYTHING, amendment.operation).await.unwrap();
                 json!({ "id": amendment.id, "version": operation.version, "fingerprint": amendment.fingerprint })
+            }
+            Thing::Call => {
+                let token = guard.tokens().await.unwrap().into_iter().find(|token| token.name == "automation").unwrap();
+                let request = format!(r#"{{"workflow":"{HANDOFF}","company":"{company}"}}"#);
+                let heard = Heard {
+                    token: Arc::new(token),
+                    at: guard.now(),
+                    microseconds: 1,
+                    method: "POST".to_owned(),
+                    endpoint: "/api/v1/operations".to_owned(),
+                    path: "/api/v1/operations".to_owned(),
+                    status: 422,
+                    problem: Some(("invalid_field".to_owned(), format!("{company} is told"))),
+                    operation: None,
+                    decision: None,
+                    about: About::default(),
+                    request_id: "r-1".to_owned(),
+                    body: HeardBody::Json(guard::json::Json::parse(request.as_bytes()).unwrap(), 1),
+                };
+                guard.keep_calls(vec![heard]).await.unwrap();
+                let own = Reach::over([company.to_owned()], []);
+                let page = PageRequest { cursor: None, limit: 1 };
+                let found = guard.calls(&own, &CallFilter::default(), &page).await.unwrap();
+                json!({ "id": found.rows[0].id })
             }
             Thing::Conflict => {
                 let (confirmed, changed) = self.confirmed(company).await;
@@ -957,6 +1001,7 @@ async fn nothing_of_another_company_is_seen_or_touched() {
             "propose_amendment",
             "propose_verification",
             "read_amendment",
+            "read_call",
             "read_conflict",
             "read_operation",
             "read_period",

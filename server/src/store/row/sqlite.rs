@@ -50,7 +50,7 @@ impl<'row, 'statement> Columns<'row, 'statement> {
         self.take::<Id>().map(|id| id.0)
     }
 
-    fn id_or_none(&mut self) -> rusqlite::Result<Option<Uuid>> {
+    pub(super) fn id_or_none(&mut self) -> rusqlite::Result<Option<Uuid>> {
         Ok(self.take::<Option<Id>>()?.map(|id| id.0))
     }
 }
