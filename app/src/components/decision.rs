@@ -233,6 +233,11 @@ fn DecisionForm(
     let name = verdict.as_str();
     let id = move |part: &str| format!("{name}-{part}");
     let is_barred = why_not.is_some();
+    let key = match verdict {
+        Verdict::Confirmed | Verdict::ConfirmProposal => "1",
+        Verdict::NotApplied | Verdict::RejectProposal => "2",
+        Verdict::KeepWaiting => "3",
+    };
     let stirred = use_context::<Stirred>();
     let version = act.version();
     Effect::new(move |seen: Option<usize>| {
@@ -266,7 +271,7 @@ fn DecisionForm(
     let takes_reason = verdict != Verdict::ConfirmProposal;
     let takes_link = matches!(verdict, Verdict::Confirmed | Verdict::NotApplied);
     view! {
-        <section class="decision-form" aria-labelledby=id("title")>
+        <section class="decision-form" data-key=key aria-labelledby=id("title")>
             <h3 id=id("title")>{title}</h3>
             <p>{effect}</p>
             {failure.map(|failure| view! { <NotDone failure id=operation.id /> })}

@@ -424,6 +424,11 @@ fn Form(
     let name = verdict.as_str();
     let is_barred = why_not.is_some();
     let is_optional = verdict == AmendmentVerdict::Approve;
+    let key = match verdict {
+        AmendmentVerdict::Approve => "1",
+        AmendmentVerdict::Reject => "2",
+        AmendmentVerdict::Withdraw => "3",
+    };
     let once_more = is_uncertain.then(|| {
         view! {
             <label class="check">
@@ -433,7 +438,7 @@ fn Form(
         }
     });
     view! {
-        <section class="decision-form" aria-labelledby=format!("{name}-title")>
+        <section class="decision-form" data-key=key aria-labelledby=format!("{name}-title")>
             <h3 id=format!("{name}-title")>{title}</h3>
             <p>{effect}</p>
             <form method="post" action="/fn/decide_amendment">

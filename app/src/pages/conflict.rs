@@ -137,17 +137,17 @@ fn Shown(report: ConflictPageReport, search: ConflictSearch) -> impl IntoView {
 /// The way through the queue.
 #[component]
 fn Steps(neighbours: Neighbours, search: ConflictSearch) -> impl IntoView {
-    let link = |id: Option<guard::id::ConflictId>, rel: &'static str, text: &'static str| {
+    let link = |id: Option<guard::id::ConflictId>, rel: &'static str, text: &'static str, key: &'static str| {
         id.map(|id| {
             let address = search.address(&format!("/conflicts/{id}"));
-            view! { <a class="button is-quiet is-small" rel=rel href=address>{text}</a> }
+            view! { <a class="button is-quiet is-small" rel=rel data-key=key href=address>{text}</a> }
         })
     };
     view! {
         <nav class="pages steps" aria-label="Queue">
             <a class="button is-quiet is-small" href=search.address("/conflicts")>"To the queue"</a>
-            {link(neighbours.previous, "prev", "Previous")}
-            {link(neighbours.next, "next", "Next")}
+            {link(neighbours.previous, "prev", "Previous", "[")}
+            {link(neighbours.next, "next", "Next", "]")}
         </nav>
     }
     .into_any()
@@ -323,10 +323,17 @@ fn DecisionForm(
     let next = neighbours.next.or(neighbours.previous).map(|next| next.to_string()).unwrap_or_default();
     let option = |choice: ConflictChoice, title: &'static str, effect: &'static str| {
         let id = format!("choice-{}", choice.as_str());
+        let key = match choice {
+            ConflictChoice::Keep => Some("1"),
+            ConflictChoice::Propose => Some("2"),
+            ConflictChoice::Other => Some("3"),
+            ConflictChoice::Noise => None,
+        };
         view! {
             <div class="choice-head">
                 <input
                     type="radio"
+                    data-key=key
                     id=id.clone()
                     name="draft[verdict]"
                     value=choice.as_str()

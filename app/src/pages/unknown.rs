@@ -403,8 +403,8 @@ fn Steps(beside: Beside) -> impl IntoView {
     let to = |id: Option<OperationId>| id.map(|id| place.address(&id.to_string()));
     view! {
         <nav class="queue-steps" aria-label="Queue">
-            {to(before).map(|address| view! { <a class="button is-quiet is-small" rel="prev" data-noscroll="true" href=address>"Previous item"</a> })}
-            {to(next).map(|address| view! { <a class="button is-quiet is-small" rel="next" data-noscroll="true" href=address>"Next item"</a> })}
+            {to(before).map(|address| view! { <a class="button is-quiet is-small" rel="prev" data-key="[" data-noscroll="true" href=address>"Previous item"</a> })}
+            {to(next).map(|address| view! { <a class="button is-quiet is-small" rel="next" data-key="]" data-noscroll="true" href=address>"Next item"</a> })}
         </nav>
     }
     .into_any()
