@@ -237,6 +237,24 @@ pub enum Correction {
     Reverse,
 }
 
+/// Reads a correction that a rule may ask for: taking a record back and posting nothing is none of them.
+fn correction_of_a_rule<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Correction, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum OfARule {
+        Amend,
+        Replace,
+        ReverseAndRepost,
+        Forbid,
+    }
+    Ok(match <OfARule as serde::Deserialize>::deserialize(deserializer)? {
+        OfARule::Amend => Correction::Amend,
+        OfARule::Replace => Correction::Replace,
+        OfARule::ReverseAndRepost => Correction::ReverseAndRepost,
+        OfARule::Forbid => Correction::Forbid,
+    })
+}
+
 /// What may be amended, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -245,10 +263,10 @@ pub struct AmendmentRules {
     #[serde(default)]
     pub amendable: Vec<Place>,
     /// The correction before reconciliation.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "correction_of_a_rule")]
     pub before_reconciliation: Correction,
     /// The correction after it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "correction_of_a_rule")]
     pub after_reconciliation: Correction,
     /// Above this amount two people approve.
     #[serde(default, skip_serializing_if = "Option::is_none")]

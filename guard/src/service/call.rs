@@ -14,19 +14,19 @@ use crate::veil::Veil;
 const FORGOTTEN_ROWS_MAX: u32 = 1_000;
 
 impl Guard {
-    /// Keeps calls, without what is secret or sensitive in them.
+    /// Keeps calls, in the order in which they came, without what is secret or sensitive in them.
     ///
     /// # Errors
     /// The store's fault; some of them may have been kept.
     pub async fn keep_calls(&self, heard: Vec<Heard>) -> Result<(), StoreFault> {
         let mut calls = Vec::with_capacity(heard.len());
-        for heard in heard {
-            calls.push(self.logged(heard).await?);
+        for (ordinal, heard) in heard.into_iter().enumerate() {
+            calls.push(self.logged(heard, ordinal).await?);
         }
         self.inner.store.add_calls(&calls).await
     }
 
-    async fn logged(&self, heard: Heard) -> Result<(Call, CallRequest), StoreFault> {
+    async fn logged(&self, heard: Heard, ordinal: usize) -> Result<(Call, CallRequest), StoreFault> {
         let operation = match heard.operation {
             Some(id) => self.inner.store.operation(id).await?,
             None => None,
@@ -53,8 +53,11 @@ impl Guard {
             HeardBody::Other(bytes) => CallRequest::Left { bytes: *bytes },
         };
         let (problem, detail) = heard.problem.unzip();
+        // The twelve bits behind the milliseconds count (RFC 9562, 6.2, method 1), so that calls of one millisecond keep their order.
+        let mut random = self.inner.entropy.bytes();
+        random[6..8].copy_from_slice(&u16::try_from(ordinal).unwrap_or(u16::MAX).to_be_bytes());
         let call = Call {
-            id: CallId::new(heard.at, self.inner.entropy.bytes()),
+            id: CallId::new(heard.at, random),
             token: heard.token.id,
             at: heard.at,
             microseconds: heard.microseconds,
