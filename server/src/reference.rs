@@ -366,7 +366,7 @@ fn write_problems(html: &mut String, public_url: &str) {
     );
     write_table(
         html,
-        "Problem codes",
+        "Every problem code",
         &["code", "Status", "What happened", "What to do"],
         Code::ALL.iter().map(|code| {
             let name = code.as_str();

@@ -108,10 +108,10 @@ fn ReversalForm(report: ReversalPageReport) -> impl IntoView {
             <form method="post" action="/fn/ask_reversal" autocomplete="off">
                 <input type="hidden" name="draft[operation]" value=operation.id.to_string() />
                 <input type="hidden" name="draft[version]" value=operation.version />
-                <fieldset class="records">
+                <fieldset class="reversible">
                     <legend>"Which record shall be taken back"</legend>
                     {choices}
-                    <div class="record">
+                    <div class="reversible-record">
                         <label class="check">
                             <input type="radio" name="draft[record]" value="" checked=is_other disabled=is_barred required />
                             "Another one"
@@ -154,7 +154,7 @@ fn Choice(number: usize, record: KnownRecord, is_chosen: bool, is_barred: bool) 
     let id = format!("record-{number}-why-not");
     let described = why_not.is_some().then(|| id.clone());
     view! {
-        <div class="record">
+        <div class="reversible-record">
             <label class="check">
                 <input
                     type="radio"

@@ -211,7 +211,9 @@ async fn two_hundred_streams_cost_little_and_one_person_has_no_more_than_their_s
             assert_eq!(stream.tells(QUIET).await, Some(true));
         }
         let grown = resident_bytes().saturating_sub(before);
-        assert!(grown < GROWTH_BYTES_MAX, "200 streams and 500 operations took {grown} bytes");
+        // Where tests share a process, what the others take cannot be told from what the streams take.
+        let is_alone = std::env::var_os("NEXTEST").is_some();
+        assert!(!is_alone || grown < GROWTH_BYTES_MAX, "200 streams and 500 operations took {grown} bytes");
 
         // A browser that goes away leaves its place.
         drop(streams);
