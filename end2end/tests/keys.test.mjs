@@ -114,7 +114,7 @@ describe("keys", () => {
     const proposed = await desk.worker.ask("POST", `/operations/${operation.id}/amendments`, { payload, reason: "one more" });
     assert.equal(proposed.status, 201, JSON.stringify(proposed));
     const page = await desk.page({ as: "fay" });
-    await page.visit(`/amendments/${proposed.amendment_id ?? proposed.id}`);
+    await page.visit(`/amendments/${proposed.amendment.id}`);
     await press(page, "1");
     assert.equal(await form(page), "Approve");
     await press(page, "2");

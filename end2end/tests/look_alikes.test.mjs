@@ -91,7 +91,7 @@ describe("look-alikes", () => {
       await views.getByRole("link", { name, exact: true }).click();
       await page.waitForURL(new RegExp(`company=${company}`));
       await page.getByRole("row", { name: sentence(asked.document, company) }).waitFor();
-      assert.equal(await views.getByRole("link", { name, exact: true }).getAttribute("aria-current"), "page");
+      await views.locator("a[aria-current=page]").getByText(name, { exact: true }).waitFor();
       await views.getByRole("link", { name: "Mine", exact: true }).waitFor();
 
       await views.getByRole("button", { name: `Forget the view ${name}` }).click();

@@ -87,7 +87,7 @@ pub(crate) fn LastReconciliations(reconciled: Vec<LastReconciled>) -> impl IntoV
     view! {
         <section class="part" aria-labelledby="reconciled-title">
             <h2 id="reconciled-title">"Last reconciliations"</h2>
-            <div class="scroll" tabindex="0" role="region" aria-label="Last reconciliations">
+            <div class="scroll" tabindex="0" role="region" aria-label="The last reconciliation of each workflow and company">
                 <table class="cards">
                     <caption class="hidden">"The last reconciliation of each workflow and company"</caption>
                     <thead>

@@ -174,7 +174,7 @@ pub(crate) fn TokenForm(
         let meaning = match scope {
             Scope::OperationsWrite => "begin, mark sending, extend, report",
             Scope::OperationsRead => "read operations, payloads, the trail",
-            Scope::AmendmentsPropose => "for amendments, in a later version",
+            Scope::AmendmentsPropose => "propose amendments",
             Scope::ReconciliationWrite => "hand in what a destination holds",
             Scope::MetricsRead => "read the metrics",
         };

@@ -16,9 +16,9 @@ Examples:
   onceover token create --name billing --scope operations:write --company acme-in \\
       --workflow accounting-handoff
 
-Scopes: operations:write, operations:read, metrics:read; and, for what a later version brings,
-amendments:propose, reconciliation:write. No token can approve, resolve or configure. The token
-alone is printed, this once; only its hash is kept. A running server takes it at once.";
+Scopes: operations:write, operations:read, amendments:propose, reconciliation:write,
+metrics:read. No token can approve, resolve or configure. The token alone is printed, this once;
+only its hash is kept. A running server takes it at once.";
 
 /// Let automations ask.
 #[derive(clap::Subcommand)]
