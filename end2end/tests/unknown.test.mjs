@@ -64,7 +64,7 @@ describe("settling what is uncertain", () => {
       const evidence = page.getByRole("region", { name: "Evidence" });
       await evidence.getByText("The ledger shows it").waitFor();
       assert.equal(
-        await evidence.getByRole("link").getAttribute("href"),
+        await evidence.getByRole("link", { name: /tickets/ }).getAttribute("href"),
         "https://tickets.example/4711",
       );
     });

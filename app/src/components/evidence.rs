@@ -69,9 +69,9 @@ pub(crate) fn EvidencePanel(
             <h3>"Evidence pack"</h3>
             <p class="note">"All of it as one file that can be printed, and checked without Onceover. The trail tells who took it."</p>
             <p class="actions">
-                <a class="button is-quiet" rel="external" download href=format!("/operations/{operation}/evidence-pack?format=html")>"Page"</a>
+                <a class="button is-quiet" rel="external" download href=format!("/operations/{operation}/evidence-pack?format=html")>"As a page"</a>
                 " "
-                <a class="button is-quiet" rel="external" download href=format!("/operations/{operation}/evidence-pack?format=json")>"JSON"</a>
+                <a class="button is-quiet" rel="external" download href=format!("/operations/{operation}/evidence-pack?format=json")>"As JSON"</a>
             </p>
         </section>
     }

@@ -43,13 +43,13 @@ pub struct Pack {
     pub entries: Vec<PackedEntry>,
     /// The payloads: the document's revisions, then what came under this operation's key and made a conflict.
     pub versions: Vec<PackedVersion>,
-    /// Its conflicts, newest first, at most [`HISTORY_ROWS_MAX`].
+    /// Its conflicts, newest first, at most `HISTORY_ROWS_MAX`.
     pub conflicts: Vec<Conflict>,
-    /// The amendments that proposed it, newest first, at most [`HISTORY_ROWS_MAX`].
+    /// The amendments that proposed it, newest first, at most `HISTORY_ROWS_MAX`.
     pub amendments: Vec<Amendment>,
-    /// Its evidence, oldest first, at most [`HISTORY_ROWS_MAX`]; the bytes of files stay at the desk, their SHA-256 is here.
+    /// Its evidence, oldest first, at most `HISTORY_ROWS_MAX`; the bytes of files stay at the desk, their SHA-256 is here.
     pub evidence: Vec<Evidence>,
-    /// Its latest deliveries that were answered without a grant, newest first, at most [`HISTORY_ROWS_MAX`].
+    /// Its latest deliveries that were answered without a grant, newest first, at most `HISTORY_ROWS_MAX`.
     pub deliveries: Vec<Delivery>,
 }
 
