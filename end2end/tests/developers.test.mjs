@@ -88,7 +88,7 @@ describe("the developers' pages", () => {
       await page.getByRole("heading", { level: 1, name: "API reference" }).waitFor();
       await page.getByRole("heading", { name: "POST /api/v1/operations/{id}/outcome" }).waitFor();
       await page.getByRole("table", { name: "Decisions on a begin" }).getByText("use_result").first().waitFor();
-      await page.getByRole("table", { name: "Problem codes" }).getByRole("link", { name: "conflict", exact: true }).waitFor();
+      await page.getByRole("table", { name: "Every problem code" }).getByRole("link", { name: "conflict", exact: true }).waitFor();
       await page.getByRole("region", { name: "Example: first begin" }).getByText(`${desk.url}/api/v1/operations`).waitFor();
       await page.getByRole("table", { name: "Answers of POST /api/v1/operations", exact: true }).getByRole("link", { name: "Granted" }).click();
       await page.waitForURL(/#type-Granted$/);
