@@ -65,6 +65,8 @@ pub(crate) enum Verdict {
     NotApplied,
     /// Nothing yet: it waits until a moment.
     KeepWaiting,
+    /// Nobody can know, and it is not to be sent (again).
+    Dropped,
     /// A second person confirms what was proposed.
     ConfirmProposal,
     /// A second person rejects what was proposed, or the first one takes it back.
@@ -89,6 +91,7 @@ impl Verdict {
             Self::Confirmed => "confirmed",
             Self::NotApplied => "not_applied",
             Self::KeepWaiting => "keep_waiting",
+            Self::Dropped => "dropped",
             Self::ConfirmProposal => "confirm_proposal",
             Self::RejectProposal => "reject_proposal",
         }

@@ -53,7 +53,11 @@ pub(crate) fn standing(operation: &OperationView) -> (String, String) {
             "The amendment is proposed and waits for approval.".to_owned(),
             "Nothing is sent before it is approved.".to_owned(),
         ),
-        State::Rejected { reason } => {
+        State::Rejected { reason, dropped_at: Some(at) } => (
+            format!("A person dropped it at {}, without knowing whether it was applied: {reason}", moment(*at)),
+            "Nothing sends it again. A record that turns up all the same makes it disputed.".to_owned(),
+        ),
+        State::Rejected { reason, dropped_at: None } => {
             (format!("The amendment was rejected: {reason}"), "It stays readable, and is never sent.".to_owned())
         }
         State::Acquired { lease_expires_at } => (

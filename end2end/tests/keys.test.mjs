@@ -64,6 +64,8 @@ describe("keys", () => {
     assert.equal(await form(page), "Not applied");
     await press(page, "3");
     assert.equal(await form(page), "Keep waiting");
+    await press(page, "4");
+    assert.equal(await form(page), "Drop it");
     assert.equal(await page.getByRole("table").getByRole("link", { name: /^Decide/ }).count() >= 2, true, "nothing is decided");
 
     await press(page, "1");

@@ -120,6 +120,30 @@ describe("settling what is uncertain", () => {
       assert.deepEqual([again.status, again.decision, again.attempt], [201, "proceed", 2]);
     });
 
+    test(`${mode}: dropped, with a reason, so that nothing sends it again until a record turns up`, async () => {
+      const asked = begin();
+      const lost = await desk.worker.lose(asked);
+      const page = await desk.page({ as: "olga", scripts });
+      const { row } = await openForms(page, asked.document);
+      const drop = page.getByRole("region", { name: "Drop it" });
+      await drop.getByLabel("Reason").fill("The reminder's day is over");
+      await drop.getByRole("button", { name: "Drop it" }).click();
+      const effect = page.getByRole("status").filter({ hasText: sentence(asked.document) });
+      await effect.getByText("Rejected", { exact: true }).waitFor();
+      await effect.getByText("It is never sent again: every repetition is told to stop.").waitFor();
+      await row.waitFor({ state: "detached" });
+      assert.equal((await desk.worker.begin(asked)).decision, "rejected");
+
+      await page.visit(`/operations/${lost.operation.id}`);
+      await page.getByText("A person dropped it at").waitFor();
+      await page.getByText("Only what is unknown or disputed is decided by a person.").waitFor();
+      await desk.worker.outcome(lost, { outcome: "confirmed", destination_reference: "task-9" });
+      await page.visit(`/operations/${lost.operation.id}#decide`);
+      const again = page.getByRole("region", { name: "Drop it" });
+      assert.ok(await again.getByRole("button", { name: "Drop it" }).isDisabled());
+      await again.getByText("Two truths contradict each other: say whether it was applied.").waitFor();
+    });
+
     test(`${mode}: a page that is no longer true cannot decide`, async () => {
       const asked = begin();
       const { operation } = await desk.worker.lose(asked);

@@ -66,7 +66,7 @@ pub enum Decision {
         /// Why an approval that was given holds no longer, where that is so.
         reason: Option<String>,
     },
-    /// The amendment was rejected.
+    /// The amendment was rejected, or a person dropped the operation.
     Rejected {
         /// The operation.
         operation: Operation,

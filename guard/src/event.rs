@@ -65,6 +65,11 @@ pub enum Resolution {
         /// How the person knows.
         reason: String,
     },
+    /// Nobody can know, and it is not to be sent (again): its key stays taken.
+    Dropped {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// What happens to the amendment that an operation stands for.

@@ -49,7 +49,10 @@ impl Receipt {
             State::Released { .. } => not("its lease ended before anything could be sent"),
             State::Acquired { .. } => not("a worker owns it and has not sent it yet"),
             State::AwaitingApproval => not("it waits for approval"),
-            State::Rejected { reason } => not(&format!("it was rejected: {reason}")),
+            State::Rejected { reason, dropped_at: None } => not(&format!("it was rejected: {reason}")),
+            State::Rejected { reason, dropped_at: Some(_) } => {
+                Self::Uncertain { reason: format!("a person dropped it without knowing: {reason}") }
+            }
         }
     }
 }

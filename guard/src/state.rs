@@ -12,10 +12,12 @@ use crate::refusal::Refusal;
 pub enum State {
     /// An amendment is proposed and not approved yet.
     AwaitingApproval,
-    /// The amendment was rejected.
+    /// It is not to be sent: the amendment that it stands for was rejected, or a person dropped it.
     Rejected {
         /// Why.
         reason: String,
+        /// When a person dropped it without knowing whether it was applied; none where it was never sent, or proven not applied.
+        dropped_at: Option<Timestamp>,
     },
     /// A worker owns the attempt and has not marked it as sending: nothing can have been sent.
     Acquired {
@@ -272,22 +274,37 @@ impl State {
                 Standing::Earlier { attempt } => self.after_late_report(*at, outcome, *attempt),
             },
             Event::LookedUp { at, finding, absence } => self.after_lookup(*at, finding, absence.as_ref()),
-            Event::Resolved { at, resolution } => match self {
-                Self::Unknown { .. } | Self::Disputed { .. } => Ok(match resolution {
-                    Resolution::Confirmed { destination_reference } => {
-                        Self::Confirmed { since: *at, destination_reference: destination_reference.clone() }
-                    }
-                    Resolution::NotApplied { reason } => Self::Failed { since: *at, reason: reason.clone() },
-                }),
+            Event::Resolved { at, resolution } => self.after_decision(*at, resolution),
+            Event::Amended { at, step } => self.after_amendment(*at, step),
+        }
+    }
+
+    /// What a person decides. Dropped is only what may have been applied or not: where two truths contradict each other, a record is
+    /// named, and somebody has to say what becomes of it.
+    fn after_decision(&self, at: Timestamp, resolution: &Resolution) -> Result<Self, Refusal> {
+        match (self, resolution) {
+            (Self::Unknown { .. } | Self::Disputed { .. }, Resolution::Confirmed { destination_reference }) => {
+                Ok(Self::Confirmed { since: at, destination_reference: destination_reference.clone() })
+            }
+            (Self::Unknown { .. } | Self::Disputed { .. }, Resolution::NotApplied { reason }) => {
+                Ok(Self::Failed { since: at, reason: reason.clone() })
+            }
+            (Self::Unknown { .. }, Resolution::Dropped { reason }) => {
+                Ok(Self::Rejected { reason: reason.clone(), dropped_at: Some(at) })
+            }
+            (Self::Disputed { .. }, Resolution::Dropped { .. }) => {
+                Err(self.impossible("dropped; say whether it was applied"))
+            }
+            (
                 Self::AwaitingApproval
                 | Self::Rejected { .. }
                 | Self::Acquired { .. }
                 | Self::Sending { .. }
                 | Self::Released { .. }
                 | Self::Failed { .. }
-                | Self::Confirmed { .. } => Err(self.impossible("decided by a person")),
-            },
-            Event::Amended { at, step } => self.after_amendment(*at, step),
+                | Self::Confirmed { .. },
+                Resolution::Confirmed { .. } | Resolution::NotApplied { .. } | Resolution::Dropped { .. },
+            ) => Err(self.impossible("decided by a person")),
         }
     }
 
@@ -295,24 +312,30 @@ impl State {
     /// may be at the destination stays what it is.
     fn after_amendment(&self, at: Timestamp, step: &AmendmentStep) -> Result<Self, Refusal> {
         let (may_follow, after, what) = match step {
-            AmendmentStep::Proposed => (matches!(self, Self::Rejected { .. }), Self::AwaitingApproval, "proposed anew"),
+            AmendmentStep::Proposed => {
+                (matches!(self, Self::Rejected { dropped_at: None, .. }), Self::AwaitingApproval, "proposed anew")
+            }
             AmendmentStep::Approved => {
                 (matches!(self, Self::AwaitingApproval), Self::Released { since: at }, "approved")
             }
-            AmendmentStep::Rejected { reason } => {
-                (matches!(self, Self::AwaitingApproval), Self::Rejected { reason: reason.clone() }, "rejected")
-            }
-            AmendmentStep::Expired { reason } => {
-                (matches!(self, Self::AwaitingApproval), Self::Rejected { reason: reason.clone() }, "expired")
-            }
+            AmendmentStep::Rejected { reason } => (
+                matches!(self, Self::AwaitingApproval),
+                Self::Rejected { reason: reason.clone(), dropped_at: None },
+                "rejected",
+            ),
+            AmendmentStep::Expired { reason } => (
+                matches!(self, Self::AwaitingApproval),
+                Self::Rejected { reason: reason.clone(), dropped_at: None },
+                "expired",
+            ),
             AmendmentStep::Withdrawn { reason } => (
                 matches!(self, Self::AwaitingApproval | Self::Released { .. } | Self::Failed { .. }),
-                Self::Rejected { reason: reason.clone() },
+                Self::Rejected { reason: reason.clone(), dropped_at: None },
                 "withdrawn",
             ),
             AmendmentStep::Void { reason } => (
                 matches!(self, Self::AwaitingApproval | Self::Released { .. } | Self::Failed { .. }),
-                Self::Rejected { reason: reason.clone() },
+                Self::Rejected { reason: reason.clone(), dropped_at: None },
                 "made void",
             ),
         };
@@ -322,6 +345,17 @@ impl State {
     /// What the holder of the latest lease says.
     fn after_report(&self, at: Timestamp, outcome: &Outcome) -> Result<Self, Refusal> {
         match (self, outcome) {
+            // Whoever dropped it knew that it may have been applied, and its key stays taken: only a record is news.
+            (Self::Rejected { reason, dropped_at: Some(_) }, Outcome::Confirmed { destination_reference }) => {
+                Ok(Self::Disputed {
+                    since: at,
+                    reason: format!(
+                        "dropped by a person ({reason}), and its worker reported it confirmed as {destination_reference:?}"
+                    ),
+                    destination_reference: Some(destination_reference.clone()),
+                })
+            }
+            (Self::Rejected { dropped_at: Some(_), .. }, Outcome::Unknown { .. }) => Ok(self.clone()),
             // The attempt was proven not applied, and its amendment taken back since; now that proof is contradicted.
             (Self::AwaitingApproval | Self::Rejected { .. }, Outcome::Confirmed { destination_reference }) => Ok(self
                 .disputed_after_withdrawal(
@@ -545,7 +579,11 @@ impl State {
                 format!("confirmed as {destination_reference:?}, and {shown}")
             }
             Self::Failed { reason, .. } => format!("held as failed ({reason}), and {shown}"),
-            Self::AwaitingApproval | Self::Rejected { .. } | Self::Acquired { .. } | Self::Released { .. } => {
+            Self::Rejected { reason, dropped_at: Some(_) } => format!("dropped by a person ({reason}), and {shown}"),
+            Self::AwaitingApproval
+            | Self::Rejected { dropped_at: None, .. }
+            | Self::Acquired { .. }
+            | Self::Released { .. } => {
                 format!("held as {}, before anything was sent, and {shown}", self.name().as_str())
             }
             Self::Sending { .. } | Self::Unknown { .. } | Self::Disputed { .. } => shown,

@@ -109,7 +109,7 @@ async fn a_changed_payload_wins_over_every_state() {
         let reason = || "why".to_owned();
         let state = match name {
             StateName::AwaitingApproval => State::AwaitingApproval,
-            StateName::Rejected => State::Rejected { reason: reason() },
+            StateName::Rejected => State::Rejected { reason: reason(), dropped_at: None },
             // The lease is over: a changed payload is a conflict even then.
             StateName::Acquired => State::Acquired { lease_expires_at: since },
             StateName::Sending => State::Sending { since, lease_expires_at: since },
@@ -415,7 +415,7 @@ async fn proposals_are_answered() {
     let permit = billing.owns("order-1").await;
     world.memory.force(permit.id, State::AwaitingApproval);
     assert_eq!(billing.asks("order-1").hears().await, "awaiting_approval");
-    world.memory.force(permit.id, State::Rejected { reason: "a typing error".to_owned() });
+    world.memory.force(permit.id, State::Rejected { reason: "a typing error".to_owned(), dropped_at: None });
     match billing.asks("order-1").decision().await {
         Decision::Rejected { reason, .. } => assert_eq!(reason, "a typing error"),
         other => panic!("{other:?}"),

@@ -9,7 +9,7 @@ use guard::message::Receipt;
 use guard::state::StateName;
 use guard::token::Reach;
 use guard::workflow::{Kind, Workflow};
-use world::{CAREFUL, World, careful, handoff};
+use world::{CAREFUL, World, careful, dropped, handoff};
 
 async fn world() -> World {
     World::with(vec![Workflow { kind: Kind::Message, ..handoff() }, careful()]).await
@@ -57,8 +57,9 @@ async fn a_mail_server_cannot_be_asked_so_a_person_says_what_happened() {
     let mailer = world.worker("mailer").await;
     let sent = mailer.owns("reminder-1").await;
     let lost = mailer.owns("reminder-2").await;
+    let stale = mailer.owns("reminder-3").await;
     world.clock.advance(61);
-    for permit in [&sent, &lost] {
+    for permit in [&sent, &lost, &stale] {
         assert_eq!(world.state(permit.id).await, StateName::Unknown);
     }
     assert_eq!(mailer.asks("reminder-1").hears().await, "unknown", "nothing is sent again by itself");
@@ -66,8 +67,12 @@ async fn a_mail_server_cannot_be_asked_so_a_person_says_what_happened() {
     let operator = world.operator();
     operator.confirms(sent.id, "seen in the customer's answer").await.unwrap();
     operator.denies(lost.id).await.unwrap();
+    operator.decides(stale.id, dropped()).await.unwrap();
     assert_eq!(told(&world, sent.id).await[0].0, "received");
     assert_eq!(told(&world, lost.id).await[0].0, "not received");
+    assert_eq!(told(&world, stale.id).await[0].0, "uncertain", "nobody knows, and nobody asks any more");
+    assert_eq!(mailer.asks("reminder-1").hears().await, "replay", "it was sent");
+    assert_eq!(mailer.asks("reminder-3").hears().await, "rejected", "it is never sent again");
     assert_eq!(mailer.asks("reminder-1").hears().await, "replay", "it was sent: never again");
     assert_eq!(mailer.owns("reminder-2").await.attempt, 2, "it was not: it is sent again");
     for permit in [&sent, &lost] {

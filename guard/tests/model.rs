@@ -91,6 +91,8 @@ struct Held {
     is_final: bool,
     /// Whether it was looked for in vain since.
     has_negative: bool,
+    /// Whether a person dropped it, whatever became of it afterwards.
+    was_dropped: bool,
 }
 
 /// A look at the destination, on its way back to the guard.
@@ -133,6 +135,7 @@ enum Action {
     TakeIn,
     PersonConfirms { attempt: usize },
     PersonDenies,
+    PersonDrops,
 }
 
 /// When a person says "not applied".
@@ -183,7 +186,8 @@ impl Held {
         let named = || self.record.map(record);
         match self.state {
             StateName::AwaitingApproval => State::AwaitingApproval,
-            StateName::Rejected => State::Rejected { reason },
+            // Nothing else is rejected here: no amendment is played.
+            StateName::Rejected => State::Rejected { reason, dropped_at: Some(now()) },
             StateName::Acquired => State::Acquired { lease_expires_at },
             StateName::Sending => State::Sending { since, lease_expires_at },
             StateName::Released => State::Released { since },
@@ -309,6 +313,7 @@ impl Drama {
                     begun_by: Some(worker),
                     is_final: false,
                     has_negative: false,
+                    was_dropped: false,
                 };
                 held.become_state(&State::begun(now(), lease_expires_at, self.is_two_step));
                 scene.held = Some(held);
@@ -410,7 +415,9 @@ impl Drama {
 
     fn resolve(&self, scene: &mut Scene, resolution: Resolution) {
         let Some(held) = &mut scene.held else { return };
-        self.happens(held, &Event::Resolved { at: now(), resolution });
+        let is_dropped = matches!(resolution, Resolution::Dropped { .. });
+        let is_done = self.happens(held, &Event::Resolved { at: now(), resolution });
+        held.was_dropped |= is_dropped && is_done;
     }
 }
 
@@ -484,6 +491,8 @@ impl Model for Drama {
                     actions.push(Action::LookAt { is_misled: true });
                 }
             }
+            // At any moment: whoever drops it need not know what is under way.
+            actions.push(Action::PersonDrops);
             if !held.is_final && scene.written() == scene.shows() && !scene.can_anything_arrive(self.is_two_step) {
                 actions.push(Action::WindowEnds);
             }
@@ -561,6 +570,7 @@ impl Model for Drama {
                 self.resolve(&mut scene, Resolution::Confirmed { destination_reference: record(attempt) });
             }
             Action::PersonDenies => self.resolve(&mut scene, Resolution::NotApplied { reason: "searched".to_owned() }),
+            Action::PersonDrops => self.resolve(&mut scene, Resolution::Dropped { reason: "too late".to_owned() }),
         }
         // A look counts for the window after which it was begun; a later write begins a new one.
         let is_final = scene.held.is_some_and(|held| held.is_final);
@@ -582,7 +592,12 @@ impl Model for Drama {
                 !is_confirmed || scene.written() == 1
             }),
             Property::always("no confirmation is contradicted where all tell the truth", |_, scene: &Scene| {
-                scene.held.is_none_or(|held| held.state != StateName::Disputed || held.record.is_none())
+                scene
+                    .held
+                    .is_none_or(|held| held.state != StateName::Disputed || held.record.is_none() || held.was_dropped)
+            }),
+            Property::sometimes("what was dropped turns out to be applied", |_, scene: &Scene| {
+                scene.held.is_some_and(|held| held.was_dropped && held.state == StateName::Disputed)
             }),
             Property::sometimes("a worker doubts what a person decided", |_, scene: &Scene| {
                 scene.held.is_some_and(|held| held.state == StateName::Disputed)
@@ -670,6 +685,23 @@ fn the_checker_finds_a_mark_that_comes_too_late() {
     };
     let steps = is_doubled(Drama { after, ..Drama::with(true) });
     assert!(steps.iter().any(|step| matches!(step, Action::Mark { .. })), "{steps:?}");
+}
+
+/// Were the key free after a person had dropped the operation, the effect is doubled: what was dropped may have been applied.
+#[test]
+fn the_checker_finds_a_drop_that_frees_the_key() {
+    let after = |state: &State, event: &Event| match (state, event) {
+        (State::Rejected { .. }, Event::Begun { at, lease_expires_at, two_step }) => {
+            Ok(State::begun(*at, *lease_expires_at, *two_step))
+        }
+        _ => state.after(event),
+    };
+    let decide = |operation: &Operation, received: &Fingerprint, asker: Asker<'_>, at: Timestamp| {
+        let verdict = decide(operation, received, asker, at);
+        if verdict == Verdict::Rejected { Verdict::BeginAgain } else { verdict }
+    };
+    let steps = is_doubled(Drama { after, decide, ..Drama::with(false) });
+    assert!(steps.contains(&Action::PersonDrops), "{steps:?}");
 }
 
 /// Were an uncertain operation begun again because time has passed, as queues do, the effect is doubled.

@@ -22,7 +22,7 @@ use guard::trail::{Entry, EntryKind};
 use guard::workflow::Workflow;
 use proptest::prelude::*;
 use world::{
-    CAREFUL, Fault, HANDOFF, Permit, Worker, World, assert_chain, careful, confirmed, failed, handoff, ledger,
+    CAREFUL, Fault, HANDOFF, Permit, Worker, World, assert_chain, careful, confirmed, dropped, failed, handoff, ledger,
     not_applied, unknown,
 };
 
@@ -83,6 +83,7 @@ fn resolution() -> impl Strategy<Value = Resolution> {
         prop::sample::select(vec!["A", "C"])
             .prop_map(|reference| Resolution::Confirmed { destination_reference: reference.to_owned() }),
         Just(not_applied()),
+        Just(dropped()),
     ]
 }
 

@@ -7,6 +7,7 @@ mod world;
 
 use guard::event::{REPORT_TEXT_CHARACTERS_MAX, Resolution};
 use guard::id::OperationId;
+use guard::json::Json;
 use guard::person::Role;
 use guard::queue::{Cursor, Filter, Order, PAGE_ROWS_MAX, PageRequest};
 use guard::refusal::{Refusal, StoreFault};
@@ -14,7 +15,8 @@ use guard::review::Ruling;
 use guard::state::{State, StateName};
 use guard::summary::Counted;
 use guard::token::Reach;
-use world::{Fault, Worker, World, assert_chain, not_applied, ruling, start};
+use guard::trail::EntryKind;
+use world::{Fault, Permit, Worker, World, assert_chain, dropped, not_applied, ruling, start, unknown};
 
 /// An operation whose worker was never heard of again.
 async fn uncertain(world: &World, worker: &Worker, document: &str) -> OperationId {
@@ -288,4 +290,70 @@ async fn a_history_tells_everything() {
     ] {
         insta::allow_duplicates! { insta::assert_snapshot!(refusal, @"there is no such operation") };
     }
+}
+
+/// Drops an operation whose outcome is unknown, and answers its permit.
+async fn drops(world: &World, worker: &Worker, document: &str) -> Permit {
+    let permit = worker.owns(document).await;
+    world.clock.advance(60);
+    assert_eq!(world.state(permit.id).await, StateName::Unknown);
+    let settled = world.operator().decides(permit.id, dropped()).await.unwrap();
+    assert_eq!((settled.before, world.state(permit.id).await), (StateName::Unknown, StateName::Rejected));
+    permit
+}
+
+#[tokio::test]
+async fn what_is_dropped_is_never_sent_again() {
+    let world = World::new().await;
+    let billing = world.worker("billing").await;
+    let permit = drops(&world, &billing, "order-1").await;
+    for _ in 0..3 {
+        world.clock.advance(86_400);
+        assert_eq!(billing.asks("order-1").hears().await, "rejected", "no age frees its key");
+    }
+    let entry = world.entries(permit.id).pop().unwrap();
+    assert_eq!((entry.kind, entry.actor.to_string().as_str()), (EntryKind::Resolved, "person:ada@example.test"));
+    assert_eq!(entry.detail.member("state").and_then(Json::as_str), Some("rejected"));
+    let ada = world.operator();
+    for anew in [dropped(), not_applied()] {
+        let refusal = ada.decides(permit.id, anew).await.unwrap_err();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(refusal, @"an operation that is rejected cannot be decided by a person");
+        }
+    }
+}
+
+#[tokio::test]
+async fn only_a_record_brings_back_what_was_dropped() {
+    let world = World::new().await;
+    let billing = world.worker("billing").await;
+    let doubtful = drops(&world, &billing, "order-1").await;
+    billing.reports(&doubtful, unknown("still no answer")).await.unwrap();
+    assert_eq!(world.state(doubtful.id).await, StateName::Rejected, "nobody knew when it was dropped");
+    billing.fails(&doubtful, "refused").await.unwrap();
+    assert_eq!(world.state(doubtful.id).await, StateName::Rejected);
+
+    let applied = drops(&world, &billing, "order-2").await;
+    billing.confirms(&applied, "task-2").await.unwrap_err();
+    let held = world.operation(applied.id).await;
+    let State::Disputed { reason, destination_reference, .. } = held.state else { panic!("{:?}", held.state) };
+    insta::assert_snapshot!(reason, @r#"dropped by a person (nobody can ask a mail server), and its worker reported it confirmed as "task-2""#);
+    assert_eq!(destination_reference.as_deref(), Some("task-2"));
+    let ada = world.operator();
+    insta::assert_snapshot!(ada.decides(applied.id, dropped()).await.unwrap_err(), @"an operation that is disputed cannot be dropped; say whether it was applied");
+    ada.confirms(applied.id, "task-2").await.unwrap();
+    assert_eq!(billing.asks("order-2").hears().await, "replay");
+}
+
+#[tokio::test]
+async fn the_effect_of_an_amendment_is_not_dropped() {
+    let world = World::new().await;
+    let (billing, ada) = (world.worker("billing").await, world.operator());
+    let first = billing.owns("order-1").await;
+    billing.confirms(&first, "task-1").await.unwrap();
+    let second = OperationId::from_u128(2);
+    world.memory.force_revision(first.id, second, 2, State::Unknown { since: start(), reason: "why".to_owned() });
+    let refusal = ada.decides(second, dropped()).await.unwrap_err();
+    insta::assert_snapshot!(refusal, @"an operation that is unknown cannot be dropped: it stands for an amendment. Say whether it was applied; then the amendment can be withdrawn");
+    assert_eq!(world.state(second).await, StateName::Unknown);
 }

@@ -35,7 +35,8 @@ fn states() -> Vec<(&'static str, State)> {
     let held = || HELD.to_owned();
     vec![
         ("`awaiting_approval`", State::AwaitingApproval),
-        ("`rejected`", State::Rejected { reason: reason() }),
+        ("`rejected`", State::Rejected { reason: reason(), dropped_at: None }),
+        ("`rejected`, dropped", State::Rejected { reason: reason(), dropped_at: Some(since) }),
         ("`acquired`, lease live", State::Acquired { lease_expires_at: live }),
         ("`acquired`, lease over", State::Acquired { lease_expires_at: over }),
         ("`sending`, lease live", State::Sending { since, lease_expires_at: live }),
@@ -86,6 +87,7 @@ fn decisions() -> Vec<Column> {
             resolved(Resolution::Confirmed { destination_reference: "task-3".to_owned() }),
         ),
         ("not applied, with a reason", resolved(Resolution::NotApplied { reason: "searched".to_owned() })),
+        ("dropped, with a reason", resolved(Resolution::Dropped { reason: "too late".to_owned() })),
     ]
 }
 

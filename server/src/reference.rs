@@ -120,7 +120,7 @@ const fn meaning(decision: DecisionName) -> &'static str {
         DecisionName::PreviousRevision => {
             "The revision before it is not confirmed, or has moved on since the approval."
         }
-        DecisionName::Rejected => "The amendment was rejected; the answer says why.",
+        DecisionName::Rejected => "The amendment was rejected, or a person dropped the operation; the answer says why.",
         DecisionName::Conflict => "The same key was begun with another payload. Nothing is sent; a person decides.",
     }
 }

@@ -96,8 +96,8 @@ pub(crate) fn DecidedBanner(decided: Decided) -> impl IntoView {
     let effect = match state {
         StateName::Confirmed => "Repetitions are answered with this result from now on.",
         StateName::Failed => "The next begin with the same payload may send it again.",
+        StateName::Rejected => "It is never sent again: every repetition is told to stop.",
         StateName::AwaitingApproval
-        | StateName::Rejected
         | StateName::Acquired
         | StateName::Sending
         | StateName::Released

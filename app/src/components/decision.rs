@@ -62,7 +62,16 @@ pub(crate) fn DecisionPanel(
     /// The claim, so that the page can read anew.
     claim: ServerAction<Claim>,
 ) -> impl IntoView {
-    let Standing { claim: held, deferral, proposal, is_void, needs_second_person, has_lookup, rules: _ } = standing;
+    let Standing {
+        claim: held,
+        deferral,
+        proposal,
+        is_void,
+        needs_second_person,
+        has_lookup,
+        stands_for_amendment,
+        rules: _,
+    } = standing;
     let why_not = wording::why_not_resolve(person.role);
     let mine = |verdict: Verdict| {
         refused.clone().filter(|(draft, _)| draft.verdict == verdict && draft.operation == operation.id)
@@ -70,6 +79,9 @@ pub(crate) fn DecisionPanel(
     let form = |verdict: Verdict| {
         let cannot_yet = match verdict {
             Verdict::NotApplied => not_before.map(wording::why_not_before),
+            Verdict::Dropped => {
+                review::why_not_drop(operation.state.name(), stands_for_amendment).map(ToOwned::to_owned)
+            }
             Verdict::ConfirmProposal => {
                 proposal.as_ref().and_then(|proposal| review::why_not_confirm(proposal, &person.email))
             }
@@ -83,7 +95,7 @@ pub(crate) fn DecisionPanel(
     let verdicts: &[Verdict] = if proposal.is_some() {
         &[Verdict::ConfirmProposal, Verdict::RejectProposal]
     } else {
-        &[Verdict::Confirmed, Verdict::NotApplied, Verdict::KeepWaiting]
+        &[Verdict::Confirmed, Verdict::NotApplied, Verdict::KeepWaiting, Verdict::Dropped]
     };
     let forms = verdicts.iter().map(|verdict| form(*verdict)).collect::<Vec<_>>();
     let panel = NodeRef::<Section>::new();
@@ -155,6 +167,11 @@ impl Words {
             (Verdict::KeepWaiting, _) => {
                 ("Keep waiting", "It stays uncertain and needs nobody until then. Then it comes back.", "Keep waiting")
             }
+            (Verdict::Dropped, _) => (
+                "Drop it",
+                "Nobody can know whether it was sent, and it is not to be sent again. Its key stays taken: every repetition is told to stop.",
+                "Drop it",
+            ),
             (Verdict::ConfirmProposal, _) => (
                 "Confirm the proposal",
                 "It is then as proposed, in your name and in that of the first person.",
@@ -237,6 +254,7 @@ fn DecisionForm(
         Verdict::Confirmed | Verdict::ConfirmProposal => "1",
         Verdict::NotApplied | Verdict::RejectProposal => "2",
         Verdict::KeepWaiting => "3",
+        Verdict::Dropped => "4",
     };
     let stirred = use_context::<Stirred>();
     let version = act.version();
@@ -269,7 +287,7 @@ fn DecisionForm(
         _ => None,
     };
     let takes_reason = verdict != Verdict::ConfirmProposal;
-    let takes_link = matches!(verdict, Verdict::Confirmed | Verdict::NotApplied);
+    let takes_link = matches!(verdict, Verdict::Confirmed | Verdict::NotApplied | Verdict::Dropped);
     view! {
         <section class="decision-form" data-key=key aria-labelledby=id("title")>
             <h3 id=id("title")>{title}</h3>
@@ -336,7 +354,7 @@ fn DecisionForm(
                         })}
                     {shown}
                     <p class="actions">
-                        <button type="submit" class=("is-danger", verdict == Verdict::NotApplied) class=("is-quiet", verdict == Verdict::KeepWaiting) disabled=is_barred aria-describedby=is_barred.then(|| id("why-not"))>
+                        <button type="submit" class=("is-danger", matches!(verdict, Verdict::NotApplied | Verdict::Dropped)) class=("is-quiet", verdict == Verdict::KeepWaiting) disabled=is_barred aria-describedby=is_barred.then(|| id("why-not"))>
                             {button}
                         </button>
                         {why_not.map(|why| view! { <span class="why-not" id=id("why-not")><Plain text=why /></span> })}

@@ -34,7 +34,7 @@ const TABLE: [Keys; 20] = [
     keys(&["x"], "Select the row", "main tbody tr input[type=checkbox], main [data-row] input[type=checkbox]"),
     keys(&["e"], "Claim", "main [data-key=e]"),
     keys(&["l"], "Look up now", "main [data-key=l]"),
-    keys(&["1", "2", "3"], "Choose an outcome", "main [data-key='1']"),
+    keys(&["1", "2", "3", "4"], "Choose an outcome", "main [data-key='1']"),
     keys(&["["], "The one before in the queue", "main [data-key='[']"),
     keys(&["]"], "The next one in the queue", "main [data-key=']']"),
     keys(&["g", "h"], "Go to the overview", "[data-go=h]"),
@@ -158,7 +158,7 @@ mod browser {
                 "k" => walk(-1),
                 "x" => click(row().and_then(|row| row.query_selector("input[type=checkbox]").ok().flatten())),
                 "e" | "l" | "[" | "]" => click(keyed(&key)),
-                "1" | "2" | "3" => choose(keyed(&key)),
+                "1" | "2" | "3" | "4" => choose(keyed(&key)),
                 _ => false,
             };
             if is_done {

@@ -72,6 +72,11 @@ async fn decide(visit: &crate::context::Visit, draft: &Draft) -> Result<Decided,
             let (reason, link) = (reason.to_owned(), Some(draft.link.clone()));
             guard.resolve(person, id, &Ruling { seen_version: version, resolution, reason, link, look: None }).await?
         }
+        Verdict::Dropped => {
+            let resolution = Resolution::Dropped { reason: reason.to_owned() };
+            let (reason, link) = (reason.to_owned(), Some(draft.link.clone()));
+            guard.resolve(person, id, &Ruling { seen_version: version, resolution, reason, link, look: None }).await?
+        }
         Verdict::KeepWaiting => {
             let until = moment(&draft.until)?;
             deferral = Some(guard.keep_waiting(person, id, version, until, reason).await?);

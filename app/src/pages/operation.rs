@@ -1,16 +1,8 @@
 //! `/operations/{id}`: one operation with everything that is known about it.
 
 use guard::{
-    clock::Timestamp,
-    id::OperationId,
-    json::Json,
-    person::Person,
-    queue::Page,
-    reversal::Reversal,
-    service::History,
-    state::{State, StateName},
-    veil::Veil,
-    view::OperationView,
+    clock::Timestamp, id::OperationId, json::Json, person::Person, queue::Page, reversal::Reversal, service::History,
+    state::State, veil::Veil, view::OperationView,
 };
 use leptos::{form::ActionForm, prelude::*};
 use leptos_router::hooks::use_params_map;
@@ -462,7 +454,6 @@ fn Content(payload: Option<String>) -> impl IntoView {
 /// What may be done next, and what may not be with the reason.
 #[component]
 fn Acts(operation: OperationView, person: Person) -> impl IntoView {
-    let state = operation.state.name();
     let decide = if operation.state.is_uncertain() {
         wording::why_not_resolve(person.role)
     } else {
@@ -474,12 +465,17 @@ fn Acts(operation: OperationView, person: Person) -> impl IntoView {
         State::Unknown { .. } | State::Disputed { .. } => Some("It is uncertain: a begin is told to wait."),
         State::Acquired { .. } | State::Sending { .. } => Some("An attempt holds the lease: a begin is told to wait."),
         State::AwaitingApproval => Some("The amendment is not approved."),
-        State::Rejected { .. } => Some("The amendment was rejected."),
+        State::Rejected { dropped_at: None, .. } => Some("The amendment was rejected."),
+        State::Rejected { dropped_at: Some(_), .. } => Some("A person dropped it: a begin is told to stop."),
     };
-    let late = match state {
-        StateName::Acquired | StateName::Sending | StateName::Unknown => None,
-        StateName::AwaitingApproval | StateName::Rejected => Some("Nothing was permitted to be sent."),
-        StateName::Released | StateName::Failed | StateName::Confirmed | StateName::Disputed => {
+    let late = match &operation.state {
+        State::Acquired { .. } | State::Sending { .. } | State::Unknown { .. } => None,
+        State::AwaitingApproval | State::Rejected { dropped_at: None, .. } => Some("Nothing was permitted to be sent."),
+        State::Rejected { dropped_at: Some(_), .. }
+        | State::Released { .. }
+        | State::Failed { .. }
+        | State::Confirmed { .. }
+        | State::Disputed { .. } => {
             Some("It is settled: another outcome is kept as evidence, and disputes it where it may exist twice.")
         }
     };
@@ -488,7 +484,7 @@ fn Acts(operation: OperationView, person: Person) -> impl IntoView {
         <section class="panel" aria-labelledby="acts-title">
             <h2 id="acts-title">"What may happen next"</h2>
             <ul class="acts">
-                <Act who="A person" what="decides: confirmed, or not applied" why_not=decide href=Some("#decide") />
+                <Act who="A person" what="decides: confirmed, not applied, or dropped" why_not=decide href=Some("#decide") />
                 <Act who="A worker" what="begins the next attempt" why_not=owned(begin) href=None />
                 <Act who="Its worker" what="reports an outcome that counts" why_not=owned(late) href=None />
             </ul>

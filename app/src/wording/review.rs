@@ -6,6 +6,7 @@ use guard::{
     event::Resolution,
     person::Role,
     review::{Claim, Deferral, Proposal},
+    state::StateName,
     workflow::ReviewRules,
 };
 
@@ -46,6 +47,7 @@ pub(crate) fn proposal(proposal: &Proposal, now: Timestamp) -> String {
     let decided = match &proposal.resolution {
         Resolution::Confirmed { destination_reference } => format!("confirmed as {destination_reference}"),
         Resolution::NotApplied { .. } => "not applied".to_owned(),
+        Resolution::Dropped { .. } => "drop it".to_owned(),
     };
     format!("{} proposed {} ago: {decided}. Reason: {}", proposal.by, age(proposal.at, now), proposal.reason)
 }
@@ -60,6 +62,14 @@ pub(crate) fn why_not_add_evidence(role: Role) -> Option<String> {
 pub(crate) fn why_not_open(role: Role) -> Option<String> {
     (!role.may_open_sensitive())
         .then(|| format!("Opening needs the role operator, finance or admin; you are {}.", role_phrase(role)))
+}
+
+/// Why an operation in this state may not be dropped; none where it may.
+pub(crate) fn why_not_drop(state: StateName, stands_for_amendment: bool) -> Option<&'static str> {
+    if stands_for_amendment {
+        return Some("It stands for an amendment: say whether it was applied, then the amendment can be withdrawn.");
+    }
+    (state == StateName::Disputed).then_some("Two truths contradict each other: say whether it was applied.")
 }
 
 /// Why this person may not confirm a proposal; none where they may.

@@ -370,7 +370,7 @@ impl Guard {
     /// A revision whose approval became void is held back as long as its base is in the way; any other was rejected.
     async fn decide_on_rejected(&self, operation: Operation) -> Result<Decision, Refusal> {
         let reason = match &operation.state {
-            State::Rejected { reason } => reason.clone(),
+            State::Rejected { reason, .. } => reason.clone(),
             State::AwaitingApproval
             | State::Acquired { .. }
             | State::Sending { .. }

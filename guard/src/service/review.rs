@@ -61,6 +61,8 @@ pub struct Standing {
     pub needs_second_person: bool,
     /// Whether its destination can be asked.
     pub has_lookup: bool,
+    /// Whether it is the effect of an amendment, which cannot be dropped.
+    pub stands_for_amendment: bool,
     /// After how many minutes it is shown as ageing, and as late.
     pub rules: ReviewRules,
 }
@@ -362,7 +364,7 @@ impl Guard {
             Resolution::Confirmed { destination_reference } => {
                 check_text("destination_reference", destination_reference)?;
             }
-            Resolution::NotApplied { reason } => check_text("reason", reason)?,
+            Resolution::NotApplied { reason } | Resolution::Dropped { reason } => check_text("reason", reason)?,
         }
         checked_link(ruling.link.as_deref())?;
         for _ in 0..TRIES_MAX {
@@ -508,6 +510,7 @@ impl Guard {
                 proposal,
                 needs_second_person: rules.needs_second_person(operation.money.as_ref()),
                 has_lookup: self.catalogue().destination_to_ask(operation.key.workflow.as_str()).is_some(),
+                stands_for_amendment: self.stands_for_amendment(operation).await?,
                 rules,
             });
         }
@@ -618,6 +621,11 @@ impl Guard {
                 self.refuse_unchecked(operation, destination_reference, look.as_ref())?;
             }
             Resolution::Confirmed { .. } => {}
+            Resolution::Dropped { .. } if self.stands_for_amendment(operation).await? => {
+                let what = "dropped: it stands for an amendment. Say whether it was applied; then the amendment can be withdrawn";
+                return Err(Refusal::Impossible { state: operation.state.name(), what: what.into() });
+            }
+            Resolution::Dropped { .. } => {}
         }
         let facts = detail([
             ("before", Some(text(operation.state.name().as_str()))),
@@ -643,6 +651,14 @@ impl Guard {
             file: None,
         });
         Ok(replacement)
+    }
+
+    /// Whether it is the effect of an amendment, whose key is free again once that comes to nothing. What is dropped keeps its key.
+    async fn stands_for_amendment(&self, operation: &Operation) -> Result<bool, Refusal> {
+        if operation.key.revision > 1 {
+            return Ok(true);
+        }
+        Ok(operation.key.may_be_reversal() && !self.inner.store.amendments_of(operation.id, 1).await?.is_empty())
     }
 
     /// A late report makes an operation disputed while its latest attempt is under way. Its worker was told to send and has not
@@ -786,13 +802,14 @@ const fn resolved_to(resolution: &Resolution) -> StateName {
     match resolution {
         Resolution::Confirmed { .. } => StateName::Confirmed,
         Resolution::NotApplied { .. } => StateName::Failed,
+        Resolution::Dropped { .. } => StateName::Rejected,
     }
 }
 
 fn reference_of(resolution: &Resolution) -> Option<Json> {
     match resolution {
         Resolution::Confirmed { destination_reference } => Some(text(destination_reference)),
-        Resolution::NotApplied { .. } => None,
+        Resolution::NotApplied { .. } | Resolution::Dropped { .. } => None,
     }
 }
 

@@ -424,7 +424,7 @@ pub fn ruling(guard: &Guard, seen_version: u64, resolution: Resolution) -> Rulin
             },
             acknowledged: None,
         }),
-        Resolution::NotApplied { .. } => None,
+        Resolution::NotApplied { .. } | Resolution::Dropped { .. } => None,
     };
     let link = Some("https://tickets.example/4711".to_owned());
     Ruling { seen_version, resolution, reason: "looked in the ledger".to_owned(), link, look }
@@ -432,6 +432,10 @@ pub fn ruling(guard: &Guard, seen_version: u64, resolution: Resolution) -> Rulin
 
 pub fn not_applied() -> Resolution {
     Resolution::NotApplied { reason: "the ledger has no such entry".to_owned() }
+}
+
+pub fn dropped() -> Resolution {
+    Resolution::Dropped { reason: "nobody can ask a mail server".to_owned() }
 }
 
 pub fn payload(text: &str) -> Payload {

@@ -7,6 +7,7 @@ use guard::clock::Timestamp;
 use guard::conflict::ConflictOutcome;
 use guard::decision::{Amends, Decision, DecisionName};
 use guard::operation::Operation;
+use guard::state::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -239,7 +240,19 @@ pub fn answer(
             Err(held(name, detail, Held { previous: previous.as_deref().map(PreviousBody::of), ..Held::of(name) }))
         }
         Decision::Rejected { operation, reason } => {
-            let detail = format!("the amendment was rejected: {reason}");
+            let what = match operation.state {
+                State::Rejected { dropped_at: Some(_), .. } => "a person dropped it",
+                State::Rejected { dropped_at: None, .. }
+                | State::AwaitingApproval
+                | State::Acquired { .. }
+                | State::Sending { .. }
+                | State::Released { .. }
+                | State::Failed { .. }
+                | State::Unknown { .. }
+                | State::Confirmed { .. }
+                | State::Disputed { .. } => "the amendment was rejected",
+            };
+            let detail = format!("{what}: {reason}");
             Err(held(name, detail, Held { operation: Some(body(operation)), ..Held::of(name) }))
         }
         Decision::Conflict { operation, conflict, is_new: _ } => {

@@ -67,7 +67,7 @@ impl Operations {
         let money = operation.money.as_ref();
         let (reason, since) = match &operation.state {
             State::Unknown { since, reason } | State::Disputed { since, reason, .. } => (Some(reason), Some(*since)),
-            State::Rejected { reason } | State::Failed { reason, .. } => (Some(reason), None),
+            State::Rejected { reason, .. } | State::Failed { reason, .. } => (Some(reason), None),
             State::AwaitingApproval
             | State::Acquired { .. }
             | State::Sending { .. }

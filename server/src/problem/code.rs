@@ -82,8 +82,8 @@ codes! {
     /// The revision before is not confirmed.
     PreviousRevision "previous_revision" CONFLICT "The revision before this one is missing or not confirmed; do not send"
         "Revisions are sent in their order. Settle the one before first.";
-    /// The amendment was rejected.
-    Rejected "rejected" CONFLICT "The amendment was rejected; do not send"
+    /// The amendment was rejected, or a person dropped the operation.
+    Rejected "rejected" CONFLICT "It was rejected; do not send"
         "The detail gives the reason. Propose another amendment if the change is still wanted.";
     /// Another proposal is open, or the revision is under way.
     AmendmentOpen "amendment_open" CONFLICT "An amendment of this document is open already"

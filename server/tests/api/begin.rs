@@ -12,6 +12,7 @@ on_both!(
     a_confirmed_operation_is_replayed,
     a_live_lease_is_in_progress,
     an_uncertain_operation_is_unknown_until_a_person_decides,
+    what_a_person_dropped_is_never_sent_again,
     a_proven_failure_may_be_begun_again,
     revisions_wait_for_their_turn,
     what_is_left_out_has_its_default,
@@ -78,6 +79,22 @@ async fn an_uncertain_operation_is_unknown_until_a_person_decides(fresh: Fresh) 
     let confirmed = Resolution::Confirmed { destination_reference: "task-907".to_owned() };
     desk.resolve(&grant.id, confirmed).await;
     assert_eq!(billing.begin("INV-001", PAYLOAD).await.expect_replay(), "task-907");
+    desk.close().await;
+}
+
+async fn what_a_person_dropped_is_never_sent_again(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let billing = desk.worker("billing").await;
+    let grant = billing.begin("INV-001", PAYLOAD).await.expect_proceed();
+    billing.lose_track(&grant, "no answer within 10 s").await.expect_state("unknown");
+    desk.resolve(&grant.id, Resolution::Dropped { reason: "its day is over".to_owned() }).await;
+    desk.pass(365 * 24 * 3_600);
+    let body = billing.begin("INV-001", PAYLOAD).await.expect_stop("rejected");
+    assert_eq!(body["detail"], "a person dropped it: its day is over");
+    assert_eq!(body["operation"]["state"], "rejected");
+    billing.lose_track(&grant, "still none").await.expect_state("rejected");
+    billing.confirm(&grant, "task-907").await.expect_problem(409, "outcome_disagrees");
+    billing.begin("INV-001", PAYLOAD).await.expect_unknown();
     desk.close().await;
 }
 

@@ -168,7 +168,7 @@ impl Desk {
                 },
                 acknowledged: None,
             }),
-            Resolution::NotApplied { .. } => None,
+            Resolution::NotApplied { .. } | Resolution::Dropped { .. } => None,
         };
         let (reason, link) = ("looked it up there".to_owned(), Some("https://tickets.example/4711".to_owned()));
         guard.resolve(&operator, id, &Ruling { seen_version: version, resolution, reason, link, look }).await.unwrap()

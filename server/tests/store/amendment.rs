@@ -106,7 +106,7 @@ fn put(amendment: &Amendment) -> AmendmentChange {
 }
 
 fn rejected() -> State {
-    State::Rejected { reason: "not so".to_owned() }
+    State::Rejected { reason: "not so".to_owned(), dropped_at: None }
 }
 
 fn released() -> State {

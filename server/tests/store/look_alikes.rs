@@ -98,7 +98,7 @@ async fn a_look_changes_with_what_is_proposed(fresh: Fresh) {
         let state =
             AmendmentState::Withdrawn { at: moment(2 * MINUTE), by: open.proposed_by.clone(), reason: "no".into() };
         let withdrawn = guard::amendment::Amendment { state, ..open.clone() };
-        let rejected = State::Rejected { reason: "no".to_owned() };
+        let rejected = State::Rejected { reason: "no".to_owned(), dropped_at: None };
         let mut ending = change(&operation, rejected, moment(2 * MINUTE));
         ending.amendment = AmendmentChange::Put(Box::new(withdrawn));
         operation = ending.operation.clone();

@@ -209,7 +209,8 @@ async fn every_state_survives_the_store(fresh: Fresh) {
     let reason = || "because \u{1f9fe} \"so\"".to_owned();
     let states = [
         State::AwaitingApproval,
-        State::Rejected { reason: reason() },
+        State::Rejected { reason: reason(), dropped_at: None },
+        State::Rejected { reason: reason(), dropped_at: Some(since) },
         State::Acquired { lease_expires_at: moment(1) },
         State::Sending { since, lease_expires_at: moment(1) },
         State::Released { since },

@@ -137,7 +137,7 @@ const FRESH: [(&str, &str); 30] = [
 
 /// What a replacement changes. The key never changes, fingerprint and money only with a proposal (`amendment`); `superseded_by` and `duplicates_prevented` are changed beside
 /// the version, so that they must not be written back as they were read.
-const MOVED: [(&str, &str); 15] = [
+const MOVED: [(&str, &str); 16] = [
     ("state", "text"),
     ("state_since", "bigint"),
     ("lease_expires_at", "bigint"),
@@ -153,6 +153,7 @@ const MOVED: [(&str, &str); 15] = [
     ("begun_at", "bigint"),
     ("open_conflicts", "bigint"),
     ("updated_at", "bigint"),
+    ("dropped_at", "bigint"),
 ];
 
 const TOLD: [(&str, &str); 7] = [
@@ -366,6 +367,7 @@ impl<'a> Columns<'a> {
             .bind(column!(moved, |(row, _)| row.begun_at))
             .bind(column!(moved, |(row, _)| row.open_conflicts))
             .bind(column!(moved, |(row, _)| row.updated_at))
+            .bind(column!(moved, |(row, _)| row.dropped_at))
             .bind(column!(told, |row| row.chain))
             .bind(column!(told, |row| row.sequence))
             .bind(column!(told, |row| row.at))

@@ -29,6 +29,7 @@ pub struct OperationRow {
     pub lease_expires_at: Option<i64>,
     pub reason: Option<String>,
     pub destination_reference: Option<String>,
+    pub dropped_at: Option<i64>,
     pub version: i64,
     pub head: Vec<u8>,
     pub fingerprint: Vec<u8>,
@@ -53,7 +54,7 @@ pub struct OperationRow {
 impl OperationRow {
     /// The columns, in the order of the fields.
     pub const COLUMNS: &'static str = "id, key_hash, workflow, company, source_system, document, action, revision, state, \
-         state_since, lease_expires_at, reason, destination_reference, version, head, fingerprint, fingerprint_scheme, \
+         state_since, lease_expires_at, reason, destination_reference, dropped_at, version, head, fingerprint, fingerprint_scheme, \
          policy_version, attempt, lease_token, attempt_token, begin_id, worker, begun_at, amount, currency, \
          ten_thousandths, superseded_by, duplicates_prevented, open_conflicts, created_at, updated_at";
 }
@@ -65,13 +66,18 @@ struct StateColumns {
     lease_expires_at: Option<i64>,
     reason: Option<String>,
     destination_reference: Option<String>,
+    dropped_at: Option<i64>,
 }
 
 impl From<&State> for StateColumns {
     fn from(state: &State) -> Self {
         match state {
             State::AwaitingApproval => Self::default(),
-            State::Rejected { reason } => Self { reason: Some(reason.clone()), ..Self::default() },
+            State::Rejected { reason, dropped_at } => Self {
+                reason: Some(reason.clone()),
+                dropped_at: dropped_at.map(|at| at.timestamp_millis()),
+                ..Self::default()
+            },
             State::Acquired { lease_expires_at } => {
                 Self { lease_expires_at: Some(lease_expires_at.timestamp_millis()), ..Self::default() }
             }
@@ -135,6 +141,7 @@ impl From<&Operation> for OperationRow {
             lease_expires_at: state_columns.lease_expires_at,
             reason: state_columns.reason,
             destination_reference: state_columns.destination_reference,
+            dropped_at: state_columns.dropped_at,
             version: column_number(*version),
             head: head.as_bytes().to_vec(),
             fingerprint: fingerprint.as_bytes().to_vec(),
@@ -199,6 +206,7 @@ impl TryFrom<OperationRow> for Operation {
             lease_expires_at: row.lease_expires_at,
             reason: row.reason,
             destination_reference: row.destination_reference,
+            dropped_at: row.dropped_at,
         };
         Ok(Self {
             id: OperationId::from_u128(id.as_u128()),
@@ -221,13 +229,16 @@ impl TryFrom<OperationRow> for Operation {
 }
 
 fn state(place: &Place<'_>, name: StateName, columns: StateColumns) -> Result<State, StoreFault> {
-    let StateColumns { since, lease_expires_at, reason, destination_reference } = columns;
+    let StateColumns { since, lease_expires_at, reason, destination_reference, dropped_at } = columns;
     let since = || place.moment("state_since", place.some("state_since", since)?);
     let lease_expires_at = || place.moment("lease_expires_at", place.some("lease_expires_at", lease_expires_at)?);
     let reason = || place.some("reason", reason);
     Ok(match name {
         StateName::AwaitingApproval => State::AwaitingApproval,
-        StateName::Rejected => State::Rejected { reason: reason()? },
+        StateName::Rejected => State::Rejected {
+            reason: reason()?,
+            dropped_at: dropped_at.map(|at| place.moment("dropped_at", at)).transpose()?,
+        },
         StateName::Acquired => State::Acquired { lease_expires_at: lease_expires_at()? },
         StateName::Sending => State::Sending { since: since()?, lease_expires_at: lease_expires_at()? },
         StateName::Released => State::Released { since: since()? },

@@ -72,6 +72,7 @@ impl FromSqlite for OperationRow {
             lease_expires_at: columns.take()?,
             reason: columns.take()?,
             destination_reference: columns.take()?,
+            dropped_at: columns.take()?,
             version: columns.take()?,
             head: columns.take()?,
             fingerprint: columns.take()?,

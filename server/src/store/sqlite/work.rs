@@ -47,7 +47,7 @@ static SELECT_ENTRIES: LazyLock<String> = LazyLock::new(|| {
 const UPDATE: &str = "UPDATE operation SET state = ?3, state_since = ?4, lease_expires_at = ?5, reason = ?6, \
      destination_reference = ?7, version = ?8, head = ?9, fingerprint = ?10, fingerprint_scheme = ?11, policy_version = ?12, \
      attempt = ?13, lease_token = ?14, attempt_token = ?15, begin_id = ?16, worker = ?17, begun_at = ?18, amount = ?19, \
-     currency = ?20, ten_thousandths = ?21, open_conflicts = ?22, updated_at = ?23 WHERE id = ?1 AND version = ?2";
+     currency = ?20, ten_thousandths = ?21, open_conflicts = ?22, updated_at = ?23, dropped_at = ?24 WHERE id = ?1 AND version = ?2";
 
 /// An id as a column holds it.
 pub(super) fn key(operation: OperationId) -> [u8; 16] {
@@ -185,6 +185,7 @@ impl Work for Insert {
             row.lease_expires_at,
             row.reason,
             row.destination_reference,
+            row.dropped_at,
             row.version,
             row.head,
             row.fingerprint,
@@ -410,6 +411,7 @@ impl Work for Replace {
             row.ten_thousandths,
             row.open_conflicts,
             row.updated_at,
+            row.dropped_at,
         ];
         if execute(transaction, "operation", &row.id, UPDATE, values)? == 0 {
             return Ok(Replaced::Stale);
