@@ -1,6 +1,6 @@
 //! What the server provides to a request of the desk: pages and server functions take it from the context.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use guard::{
@@ -46,15 +46,30 @@ pub trait Messengers: Send + Sync {
 }
 
 /// What the server tells those who write automations. It provides it for each request with `provide_context`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone)]
 pub struct Developers {
-    /// The reference of the API as HTML.
-    pub reference: Arc<str>,
+    reference: Arc<LazyLock<String, Box<dyn FnOnce() -> String + Send>>>,
     /// For how many days calls are kept; 0: none is.
     pub call_days: u32,
 }
 
+impl Default for Developers {
+    fn default() -> Self {
+        Self::new(String::new, 0)
+    }
+}
+
 impl Developers {
+    /// The reference of the API as HTML, written when it is first read, and for how many days calls are kept.
+    pub fn new(reference: impl FnOnce() -> String + Send + 'static, call_days: u32) -> Self {
+        Self { reference: Arc::new(LazyLock::new(Box::new(reference))), call_days }
+    }
+
+    /// The reference of the API as HTML.
+    pub fn reference(&self) -> &str {
+        &self.reference
+    }
+
     /// Of the server in hand; one that has no API has nothing to tell.
     pub fn current() -> Self {
         use_context().unwrap_or_default()

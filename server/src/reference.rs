@@ -25,7 +25,8 @@ const RECIPES: [(&str, &str); 6] = [
 /// What the desk tells those who write automations.
 pub fn told(server: &Server) -> Developers {
     let settings = &server.settings;
-    Developers { reference: reference(&settings.public_url).into(), call_days: settings.call_days }
+    let public_url = settings.public_url.clone();
+    Developers::new(move || reference(&public_url), settings.call_days)
 }
 
 /// The reference, with this address of the server in its examples.

@@ -8,5 +8,5 @@ use crate::{encoding::Json, failure::Failure};
 #[server(prefix = "/fn", endpoint = "read_reference", input = Json, output = Json)]
 pub(crate) async fn read_reference() -> Result<String, Failure> {
     crate::context::Visit::current()?.person()?;
-    Ok(crate::context::Developers::current().reference.to_string())
+    Ok(crate::context::Developers::current().reference().to_owned())
 }
