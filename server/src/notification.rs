@@ -19,7 +19,6 @@ use guard::service::Guard;
 use guard::store::Catalogue;
 
 pub use teller::{LOOK_SECONDS_MAX, LOOK_SECONDS_MIN, Teller};
-pub use webhook::sign;
 
 /// One try of a message takes at most this long, in seconds.
 pub const DELIVERY_SECONDS_MAX: u64 = 15;
