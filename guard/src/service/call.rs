@@ -1,10 +1,13 @@
 //! The log of calls: kept behind answers, read by those who write automations.
 
+use std::collections::{BTreeSet, HashMap};
+
 use chrono::TimeDelta;
 
 use super::{Guard, check_limit};
 use crate::call::{About, CALLS_PER_TOKEN_MAX, Call, CallFilter, CallRequest, Heard, HeardBody, call_text};
-use crate::id::{CallId, TokenId};
+use crate::id::{CallId, OperationId, TokenId};
+use crate::operation::Operation;
 use crate::queue::{Page, PageRequest};
 use crate::refusal::{Refusal, StoreFault};
 use crate::token::{Reach, Token};
@@ -19,19 +22,21 @@ impl Guard {
     /// # Errors
     /// The store's fault; some of them may have been kept.
     pub async fn keep_calls(&self, heard: Vec<Heard>) -> Result<(), StoreFault> {
-        let mut calls = Vec::with_capacity(heard.len());
-        for (ordinal, heard) in heard.into_iter().enumerate() {
-            calls.push(self.logged(heard, ordinal).await?);
-        }
-        self.inner.store.add_calls(&calls).await
+        let store = &self.inner.store;
+        let ids: BTreeSet<OperationId> = heard.iter().filter_map(|heard| heard.operation).collect();
+        let ids: Vec<OperationId> = ids.into_iter().collect();
+        let operations: HashMap<OperationId, Operation> =
+            store.operations_of(&ids).await?.into_iter().map(|operation| (operation.id, operation)).collect();
+        let logged = heard.into_iter().enumerate().map(|(ordinal, heard)| {
+            let operation = heard.operation.and_then(|id| operations.get(&id));
+            self.logged(heard, operation, ordinal)
+        });
+        let calls: Vec<(Call, CallRequest)> = logged.collect();
+        store.add_calls(&calls).await
     }
 
-    async fn logged(&self, heard: Heard, ordinal: usize) -> Result<(Call, CallRequest), StoreFault> {
-        let operation = match heard.operation {
-            Some(id) => self.inner.store.operation(id).await?,
-            None => None,
-        };
-        let about = match (&operation, &heard.body) {
+    fn logged(&self, heard: Heard, operation: Option<&Operation>, ordinal: usize) -> (Call, CallRequest) {
+        let about = match (operation, &heard.body) {
             (Some(operation), _) => About::operation(&operation.key),
             (None, HeardBody::Json(request, _)) => About::of(request),
             (None, HeardBody::Empty | HeardBody::Other(_)) => heard.about,
@@ -72,12 +77,7 @@ impl Guard {
             decision: heard.decision,
             request_id: heard.request_id,
         };
-        Ok((call, request))
-    }
-
-    /// The veil over payloads of a workflow; none where there is no such workflow.
-    fn veil_of(&self, workflow: &str) -> Option<Veil> {
-        self.catalogue().workflows.get(workflow).map(|known| Veil::over(&known.workflow.sensitive))
+        (call, request)
     }
 
     /// A page of calls within reach, the latest first.

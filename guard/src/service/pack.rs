@@ -80,11 +80,6 @@ pub struct PackedVersion {
 }
 
 impl Guard {
-    /// What is masked of an operation for whoever has opened nothing.
-    pub fn closed_veil(&self, operation: &Operation) -> Veil {
-        Veil::over(&self.sensitive(operation))
-    }
-
     /// Everything that there is of an operation within reach, as it may be shown behind this veil.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ use crate::state::{State, StateName};
 use crate::store::{Replaced, Replacement, VersionedWorkflow};
 use crate::token::{Reach, Scope, Token};
 use crate::trail::{EntryKind, detail};
-use crate::veil::{MASK, MASK_OTHER, Veil};
+use crate::veil::{MASK, MASK_OTHER};
 use crate::workflow::Workflow;
 
 /// So many rows are written at a time.
@@ -498,9 +498,8 @@ impl Guard {
 
     /// Rows as a person may see them: what a workflow marks as sensitive stands in none; the operation's page opens it.
     pub fn cover_rows(&self, run: &Run, rows: &mut [Row]) {
-        let known = self.catalogue().workflows.get(&run.scope.workflow).cloned();
-        let Some(known) = known.filter(|known| !known.workflow.sensitive.is_empty()) else { return };
-        let veil = Veil::over(&known.workflow.sensitive);
+        let veil = self.veil_of(&run.scope.workflow).filter(|veil| !veil.is_lifted());
+        let Some(veil) = veil else { return };
         for disagreement in rows.iter_mut().flat_map(|row| &mut row.disagreements) {
             let Ok(place) = disagreement.field.parse::<Pointer>() else { continue };
             if veil.covers(&place) {

@@ -19,7 +19,6 @@ use crate::json::Json;
 use crate::key::KEY_PART_CHARACTERS_MAX;
 use crate::operation::Operation;
 use crate::person::Person;
-use crate::pointer::Pointer;
 use crate::queue::PAGE_ROWS_MAX;
 use crate::refusal::Refusal;
 use crate::review::{
@@ -265,9 +264,9 @@ impl Guard {
     /// # Errors
     /// The store's fault.
     pub async fn veil(&self, person: &Person, operation: &Operation) -> Result<Veil, Refusal> {
-        let places = self.sensitive(operation);
-        if places.is_empty() {
-            return Ok(Veil::default());
+        let closed = self.closed_veil(operation);
+        if closed.is_lifted() {
+            return Ok(closed);
         }
         let opened_after = self.now() - TimeDelta::minutes(OPENED_MINUTES);
         let entries = self.latest_entries(operation).await?;
@@ -276,7 +275,7 @@ impl Guard {
             entry.kind == EntryKind::FieldsOpened && is_theirs && entry.at > opened_after
         };
         let is_open = person.role.may_open_sensitive() && entries.iter().any(opens);
-        Ok(if is_open { Veil::default() } else { Veil::over(&places) })
+        Ok(if is_open { Veil::default() } else { closed })
     }
 
     /// A person opens what the workflow marks as sensitive, for [`OPENED_MINUTES`]; the trail tells so. Where it is open, or nothing is
@@ -308,11 +307,14 @@ impl Guard {
         Err(contended())
     }
 
-    /// The places that the operation's workflow marks as sensitive.
-    pub(super) fn sensitive(&self, operation: &Operation) -> Vec<Pointer> {
-        let catalogue = self.catalogue();
-        let known = catalogue.workflows.get(operation.key.workflow.as_str());
-        known.map(|known| known.workflow.sensitive.clone()).unwrap_or_default()
+    /// What is masked of a workflow's payloads for whoever has opened nothing; none where there is no such workflow.
+    pub(super) fn veil_of(&self, workflow: &str) -> Option<Veil> {
+        self.catalogue().workflows.get(workflow).map(|known| Veil::over(&known.workflow.sensitive))
+    }
+
+    /// What is masked of an operation for whoever has opened nothing.
+    pub fn closed_veil(&self, operation: &Operation) -> Veil {
+        self.veil_of(operation.key.workflow.as_str()).unwrap_or_default()
     }
 
     /// A person keeps an uncertain operation waiting until a moment: it needs nobody before that, and comes back then.
