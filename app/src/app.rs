@@ -32,6 +32,7 @@ pub fn App() -> impl IntoView {
                     <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("compare")) view=pages::compare() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("amend")) view=pages::proposal() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("reverse")) view=pages::reversal() ssr=SsrMode::Async />
+                    <Route path=(StaticSegment("operations"), ParamSegment("id"), StaticSegment("content")) view=pages::content() ssr=SsrMode::Async />
                     <Route path=StaticSegment("amendments") view=pages::amendments() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("amendments"), ParamSegment("id")) view=pages::amendment() ssr=SsrMode::Async />
                     <Route path=StaticSegment("conflicts") view=pages::conflicts() ssr=SsrMode::Async />

@@ -36,6 +36,7 @@ pub(crate) mod plain;
 pub(crate) mod received;
 pub(crate) mod reconciled;
 pub(crate) mod recovery;
+pub(crate) mod retention;
 pub(crate) mod reversals;
 pub(crate) mod search;
 pub(crate) mod theme;

@@ -3,6 +3,7 @@
 pub(crate) mod amendment;
 pub(crate) mod period;
 pub(crate) mod reconciliation;
+pub(crate) mod retention;
 pub(crate) mod rules;
 
 use std::collections::BTreeSet;

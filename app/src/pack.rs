@@ -275,7 +275,11 @@ fn version(packed: &PackedVersion) -> AnyView {
     });
     let payload = match text {
         Some(text) => view! { <pre><Plain text /></pre> }.into_any(),
-        None => view! { <p class="note">"It was dropped by retention. Its fingerprint stays."</p> }.into_any(),
+        None => {
+            let when = packed.dropped_at.map(|at| format!(" {}", wording::exact_moment(at))).unwrap_or_default();
+            let text = format!("Its content was dropped{when} by retention; \"What happened\" tells under which rule. Its fingerprint stays.");
+            view! { <p class="note">{text}</p> }.into_any()
+        }
     };
     view! { <article><h3>{name}</h3><p class="hash">{packed.fingerprint.to_string()}</p>{payload}</article> }.into_any()
 }

@@ -11,6 +11,7 @@ pub(crate) mod calls;
 pub(crate) mod compare;
 pub(crate) mod conflict;
 pub(crate) mod conflicts;
+pub(crate) mod content;
 pub(crate) mod login;
 pub(crate) mod missing;
 pub(crate) mod operation;
@@ -90,7 +91,7 @@ parts! {
     overview { overview::OverviewPage }
     activity { activity::ActivityPage }
     lists { operations::OperationsPage, run::RunPage }
-    operation { operation::OperationPage }
+    operation { operation::OperationPage, content::ContentPage }
     compare { compare::ComparePage }
     queues { unknown::UnknownPage }
     amendments { amendments::AmendmentsPage, amendment::AmendmentPage, proposal::ProposalPage, reversal::ReversalPage }

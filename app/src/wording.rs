@@ -5,6 +5,7 @@ pub(crate) mod look_alike;
 pub(crate) mod notification;
 mod period;
 pub(crate) mod reconciliation;
+pub(crate) mod retention;
 pub(crate) mod review;
 mod rules;
 

@@ -37,6 +37,7 @@ pub mod queue;
 pub mod reconciliation;
 pub mod recovery;
 pub mod refusal;
+pub mod retention;
 pub mod reversal;
 pub mod review;
 pub mod rules;

@@ -7,6 +7,7 @@ use crate::fingerprint::Fingerprint;
 use crate::id::{OperationId, TokenId};
 use crate::key::OperationKey;
 use crate::money::Money;
+use crate::retention::Content;
 use crate::state::State;
 use crate::trail::ChainHash;
 
@@ -108,6 +109,8 @@ pub struct Operation {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// Which bodies are kept of it.
+    pub content: Content,
 }
 
 impl Operation {

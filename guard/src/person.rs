@@ -100,6 +100,14 @@ impl Role {
         }
     }
 
+    /// Whether the role places and lifts legal holds, and has content erased.
+    pub const fn may_erase(self) -> bool {
+        match self {
+            Self::Finance | Self::Admin => true,
+            Self::Viewer | Self::Operator => false,
+        }
+    }
+
     /// Whether the role manages people and tokens.
     pub const fn may_administer(self) -> bool {
         match self {

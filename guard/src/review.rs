@@ -165,7 +165,9 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::Extended
         | EntryKind::RunApplied
         | EntryKind::ConflictDecided
-        | EntryKind::FieldsOpened => false,
+        | EntryKind::FieldsOpened
+        | EntryKind::HoldPlaced
+        | EntryKind::HoldLifted => false,
         EntryKind::LookedUp => {
             let fact = |name: &str| entry.detail.member(name).and_then(Json::as_str).unwrap_or_default();
             let shows_nothing = matches!(fact("finding"), "absent" | "inconclusive");
@@ -193,6 +195,7 @@ pub fn moves(entry: &Entry) -> bool {
         | EntryKind::AmendmentVoid
         | EntryKind::ReversalAsked
         | EntryKind::Reversed
+        | EntryKind::BodiesDropped
         | EntryKind::Reconciled
         | EntryKind::CandidateConfirmed
         | EntryKind::CandidateRefused

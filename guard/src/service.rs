@@ -22,6 +22,7 @@ mod period;
 mod reconciliation;
 mod recovery;
 mod report;
+mod retention;
 mod reversal;
 mod review;
 mod rules;
@@ -46,6 +47,7 @@ pub use reconciliation::{ReconcileRequest, Reconciliation, Records};
 pub use recovery::{Outlook, Proof, Sought};
 pub use report::Report;
 pub use reversal::AskedReversal;
+pub use retention::SeenOperation;
 pub use review::{NewEvidence, Settled, Standing, TriagePage};
 pub use what_if::ReadRecord;
 
@@ -58,6 +60,7 @@ use crate::key::OperationKey;
 use crate::operation::Operation;
 use crate::queue::PAGE_ROWS_MAX;
 use crate::refusal::{Refusal, StoreFault};
+use crate::retention::HoldChange;
 use crate::review::ReviewChange;
 use crate::state::{State, StateName};
 use crate::store::{
@@ -249,7 +252,8 @@ impl Guard {
         })
     }
 
-    async fn replace(&self, replacement: Replacement) -> Result<Replaced, Refusal> {
+    async fn replace(&self, mut replacement: Replacement) -> Result<Replaced, Refusal> {
+        replacement.operation.content = replacement.content();
         let Operation { id, key, state, .. } = &replacement.operation;
         let reversal = (key.may_be_reversal() && state.name() == StateName::Confirmed).then_some(*id);
         let replaced = self.inner.store.replace(replacement).await?;
@@ -308,6 +312,9 @@ impl Transition {
             reconciled: None,
             counts,
             amendment: AmendmentChange::Keep,
+            payload: None,
+            hold: HoldChange::Keep,
+            dropped: None,
         }
     }
 }

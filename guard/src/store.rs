@@ -10,6 +10,7 @@ mod look_alike;
 mod notification;
 mod period;
 mod reconciliation;
+mod retention;
 mod review;
 mod rules;
 
@@ -36,6 +37,7 @@ use crate::pointer::Pointer;
 use crate::queue::{Filter, Order, Page, PageRequest};
 use crate::recovery::{Claim, Recovery};
 use crate::refusal::StoreFault;
+use crate::retention::{Content, HoldChange, HoldSubject};
 use crate::review::ReviewChange;
 use crate::rules::RuleProposal;
 use crate::summary::{Count, Recovering, Waiting};
@@ -52,6 +54,7 @@ pub use look_alike::{LookAlikeQuestion, LookAlikes};
 pub use notification::{Notifications, Tried};
 pub use period::Periods;
 pub use reconciliation::Reconciliations;
+pub use retention::Retentions;
 pub use review::Reviews;
 pub use rules::Rules;
 
@@ -112,6 +115,32 @@ pub struct Replacement {
     pub counts: Vec<Count>,
     /// What becomes of the amendment that it stands for.
     pub amendment: AmendmentChange,
+    /// Its payload, which comes again after it was dropped (compact JSON).
+    pub payload: Option<String>,
+    /// What becomes of legal holds.
+    pub hold: HoldChange,
+    /// Its bodies are dropped, all of them; where there is a hold on this subject, its document, nothing is stored and it is stale.
+    pub dropped: Option<HoldSubject>,
+}
+
+impl Replacement {
+    /// What is kept of the operation after this change.
+    pub fn content(&self) -> Content {
+        let held = self.operation.content;
+        let brings_payload = match self.amendment {
+            AmendmentChange::Propose { .. } => true,
+            AmendmentChange::Keep | AmendmentChange::Put(_) => self.payload.is_some(),
+        };
+        if self.dropped.is_some() {
+            held.dropped(self.entry.at)
+        } else if brings_payload {
+            Content::Kept
+        } else if self.conflict.is_some() || self.file.is_some() || self.response.is_some() {
+            held.with_more()
+        } else {
+            held
+        }
+    }
 }
 
 /// What a change of an operation makes of its recovery.
@@ -167,6 +196,7 @@ pub trait Store:
     + Notifications
     + Periods
     + Reconciliations
+    + Retentions
     + Reviews
     + Rules
     + Send

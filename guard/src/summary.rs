@@ -21,6 +21,8 @@ pub enum Counted {
     Entered(StateName),
     /// A lookup at the destination that showed this.
     LookedUp(Answer),
+    /// A body that retention dropped.
+    BodyDropped,
 }
 
 impl Counted {
@@ -31,6 +33,7 @@ impl Counted {
             Self::ProxyReplay => "proxy:replay".to_owned(),
             Self::Entered(name) => format!("entered:{}", name.as_str()),
             Self::LookedUp(answer) => format!("looked_up:{}", answer.as_str()),
+            Self::BodyDropped => "dropped:body".to_owned(),
         }
     }
 
@@ -39,7 +42,7 @@ impl Counted {
         match self {
             Self::Decision(name) => Some(name),
             Self::ProxyReplay => Some(DecisionName::Replay),
-            Self::Entered(_) | Self::LookedUp(_) => None,
+            Self::Entered(_) | Self::LookedUp(_) | Self::BodyDropped => None,
         }
     }
 
@@ -48,7 +51,7 @@ impl Counted {
         match self {
             Self::Decision(name) => Some(name.as_str()),
             Self::ProxyReplay => Some("proxy_replay"),
-            Self::Entered(_) | Self::LookedUp(_) => None,
+            Self::Entered(_) | Self::LookedUp(_) | Self::BodyDropped => None,
         }
     }
 
@@ -68,6 +71,7 @@ impl Counted {
             "proxy" => (name == "replay").then_some(Self::ProxyReplay),
             "entered" => StateName::parse(name).map(Self::Entered),
             "looked_up" => Answer::parse(name).map(Self::LookedUp),
+            "dropped" => (name == "body").then_some(Self::BodyDropped),
             _ => None,
         }
     }
@@ -151,7 +155,7 @@ mod tests {
     fn every_kind_survives_its_text() {
         let decisions = DecisionName::ALL.into_iter().map(Counted::Decision);
         let states = StateName::ALL.into_iter().map(Counted::Entered);
-        for counted in decisions.chain([Counted::ProxyReplay]).chain(states).chain(Answer::all().map(Counted::LookedUp))
+        for counted in decisions.chain([Counted::ProxyReplay, Counted::BodyDropped]).chain(states).chain(Answer::all().map(Counted::LookedUp))
         {
             assert_eq!(Counted::parse(&counted.to_text()), Some(counted));
         }

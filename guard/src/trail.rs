@@ -105,6 +105,12 @@ pub enum EntryKind {
     ReversalAsked,
     /// A record of this operation was taken back.
     Reversed,
+    /// The bodies of this operation were dropped: the certificate of what went and of what stays.
+    BodiesDropped,
+    /// A person placed a legal hold on this operation, or on its document.
+    HoldPlaced,
+    /// A person lifted a legal hold.
+    HoldLifted,
     /// Administration: somebody began to act on everything that a filter said.
     RunBegun,
     /// A run over many operations acted on this one.
@@ -129,7 +135,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 54] = [
+    pub const ALL: [Self; 57] = [
         Self::Begun,
         Self::MarkedSending,
         Self::Extended,
@@ -157,6 +163,9 @@ impl EntryKind {
         Self::AmendmentVoid,
         Self::ReversalAsked,
         Self::Reversed,
+        Self::BodiesDropped,
+        Self::HoldPlaced,
+        Self::HoldLifted,
         Self::Reconciled,
         Self::CandidateConfirmed,
         Self::CandidateRefused,
@@ -216,6 +225,9 @@ impl EntryKind {
             Self::AmendmentVoid => "amendment_void",
             Self::ReversalAsked => "reversal_asked",
             Self::Reversed => "reversed",
+            Self::BodiesDropped => "bodies_dropped",
+            Self::HoldPlaced => "hold_placed",
+            Self::HoldLifted => "hold_lifted",
             Self::Reconciled => "reconciled",
             Self::CandidateConfirmed => "candidate_confirmed",
             Self::CandidateRefused => "candidate_refused",

@@ -45,6 +45,8 @@ pub struct OperationView {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// When its payload was dropped by retention; none while it is kept.
+    pub payload_dropped_at: Option<Timestamp>,
 }
 
 impl OperationView {
@@ -69,6 +71,7 @@ impl OperationView {
             open_conflicts: operation.open_conflicts,
             created_at: operation.created_at,
             updated_at: operation.updated_at,
+            payload_dropped_at: operation.content.dropped_at(),
         }
     }
 }

@@ -40,6 +40,7 @@ fn unknown(number: u128, workflow: &str, reason: &str, seconds: i64) -> Operatio
         open_conflicts: 0,
         created_at: at,
         updated_at: at,
+        content: guard::retention::Content::Kept,
     }
 }
 

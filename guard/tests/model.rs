@@ -244,6 +244,7 @@ impl Held {
             open_conflicts: 0,
             created_at: now(),
             updated_at: now(),
+            content: guard::retention::Content::Kept,
         }
     }
 }

@@ -1,5 +1,5 @@
 //! What goes on beside requests: ending leases, following the configuration, looking for what is unknown, telling people, sealing the
-//! trail, cleaning up.
+//! trail, dropping bodies whose days are over, cleaning up.
 
 use std::future::Future;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use crate::calls;
 use crate::notification::Teller;
 use crate::recovery::Recovery;
+use crate::retention::{RETENTION_SECONDS, Sweep};
 use crate::runs::RUNS_MILLISECONDS;
 use crate::session::Gate;
 use crate::state::Server;
@@ -44,7 +45,9 @@ pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     repeat("seal", Duration::from_secs(SEAL_EVERY_SECONDS), step(move || seal(database.clone())));
     // A name of this process among those that work on the same database.
     let (guard, by) = (server.guard.clone(), format!("{:x}", u128::from_be_bytes(crate::clock::OsEntropy.bytes())));
+    let by_sweep = by.clone();
     repeat("runs", Duration::from_millis(RUNS_MILLISECONDS), step(move || work_runs(guard.clone(), by.clone())));
+    tasks.spawn(drop_bodies(server.guard.clone(), by_sweep, server.draining.clone()));
     tasks.spawn(calls::keep(server.clone()));
     let gate = gate.clone();
     repeat("sessions", Duration::from_secs(SESSIONS_SECONDS), step(move || end_sessions(gate.clone())));
@@ -123,6 +126,20 @@ async fn sweep(guard: Guard) -> Result<(), Refusal> {
 
 async fn work_runs(guard: Guard, by: String) -> Result<(), Refusal> {
     crate::runs::step(&guard, &by).await
+}
+
+/// Drops bodies again and again, from where it was.
+async fn drop_bodies(guard: Guard, by: String, draining: CancellationToken) {
+    let mut ticks = tokio::time::interval(Duration::from_secs(RETENTION_SECONDS));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut work, mut sweep) = (Work::named("retention"), Sweep::default());
+    loop {
+        tokio::select! {
+            () = draining.cancelled() => return,
+            _ = ticks.tick() => {}
+        }
+        work.tell(sweep.turn(&guard, &by, &draining).await.map(drop));
+    }
 }
 
 async fn refresh(guard: Guard) -> Result<(), Refusal> {

@@ -27,6 +27,7 @@ pub mod proxy;
 pub mod reconciliation;
 pub mod recovery;
 pub mod reference;
+pub mod retention;
 pub mod router;
 pub mod runs;
 pub mod sandbox;

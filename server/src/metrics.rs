@@ -121,6 +121,14 @@ fn write_totals(text: &mut String, sums: &Sums) {
             let _ = writeln!(text, "onceover_lookups_total{{{labels},answer=\"{}\"}} {number}", answer.as_str());
         }
     }
+    let help = "Payloads, responses and files that were dropped by retention or erased.";
+    head(text, "onceover_bodies_dropped_total", "counter", help);
+    for ((workflow, company, counted), number) in sums {
+        if *counted == Counted::BodyDropped {
+            let labels = labels(workflow, company);
+            let _ = writeln!(text, "onceover_bodies_dropped_total{{{labels}}} {number}");
+        }
+    }
     let mut prevented: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for ((workflow, company, counted), number) in sums {
         if counted.decision().is_some() {
@@ -269,6 +277,7 @@ mod tests {
             (key(Counted::Decision(DecisionName::Replay)), 3),
             (key(Counted::Decision(DecisionName::InProgress)), 4),
             (key(Counted::Entered(StateName::Confirmed)), 1),
+            (key(Counted::BodyDropped), 6),
             (key(Counted::LookedUp(Answer::Absent)), 2),
             (key(Counted::LookedUp(Answer::Inconclusive(AnswerClass::Timeout))), 5),
         ]);
@@ -287,6 +296,9 @@ mod tests {
         # TYPE onceover_lookups_total counter
         onceover_lookups_total{workflow="handoff",company="acme",answer="absent"} 2
         onceover_lookups_total{workflow="handoff",company="acme",answer="timeout"} 5
+        # HELP onceover_bodies_dropped_total Payloads, responses and files that were dropped by retention or erased.
+        # TYPE onceover_bodies_dropped_total counter
+        onceover_bodies_dropped_total{workflow="handoff",company="acme"} 6
         # HELP onceover_duplicates_prevented_total Repetitions that were kept from doing the same again.
         # TYPE onceover_duplicates_prevented_total counter
         onceover_duplicates_prevented_total{workflow="handoff",company="acme"} 7

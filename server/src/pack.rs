@@ -149,6 +149,9 @@ struct VersionBody<'a> {
     at: Moment,
     fingerprint: Shown<guard::fingerprint::Fingerprint>,
     payload: Option<Box<serde_json::value::RawValue>>,
+    /// When retention dropped the payload; the entry `bodies_dropped` of that moment tells by which rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_dropped_at: Option<Moment>,
     canonical: Option<&'a str>,
 }
 
@@ -166,6 +169,7 @@ impl<'a> VersionBody<'a> {
             at: Moment(version.at),
             fingerprint: Shown(version.fingerprint),
             payload,
+            payload_dropped_at: version.dropped_at.map(Moment),
             canonical: version.canonical.as_deref(),
         }
     }

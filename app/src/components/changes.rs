@@ -27,8 +27,15 @@ pub(crate) fn ConflictCard(
     let is_open = conflict.is_open();
     let listed = conflict.changes.len() as u64;
     let total = u64::from(conflict.changes_total);
-    let rest = (total > listed)
-        .then(|| format!("{} more are not listed.", wording::counted(total - listed, "change", "changes")));
+    // Without any, what stood was dropped before this came, or both were dropped since.
+    let rest = if listed == 0 && total == 0 {
+        Some("What differs is not known: the payload that stands was dropped by retention before. The fingerprints differ.".to_owned())
+    } else if listed == 0 {
+        Some(format!("What differed ({}) was dropped by retention.", wording::counted(total, "change", "changes")))
+    } else {
+        (total > listed)
+            .then(|| format!("{} more are not listed.", wording::counted(total - listed, "change", "changes")))
+    };
     let title = format!("What differs in the payload that came {}", wording::moment(conflict.opened_at));
     let caption = title.clone();
     view! {

@@ -1,6 +1,7 @@
 //! Evidence of an operation, and the form that adds some. The form is posted as several parts, with script or without.
 
 use guard::{
+    clock::Timestamp,
     evidence::{Evidence, FILE_BYTES_MAX, File, MediaType},
     id::OperationId,
     person::Person,
@@ -23,10 +24,12 @@ use crate::{
 pub(crate) fn EvidencePanel(
     operation: OperationId,
     evidence: Vec<Evidence>,
+    /// When retention dropped content last: that of files that came before.
+    dropped: Option<Timestamp>,
     person: Person,
     #[prop(into)] notice: Option<EvidenceNotice>,
 ) -> impl IntoView {
-    let notes = evidence.into_iter().map(|evidence| view! { <Piece evidence /> }).collect::<Vec<_>>();
+    let notes = evidence.into_iter().map(|evidence| view! { <Piece evidence dropped /> }).collect::<Vec<_>>();
     let (told, note, link) = match notice {
         None => (None, String::new(), String::new()),
         Some(EvidenceNotice::Added) => (
@@ -79,7 +82,7 @@ pub(crate) fn EvidencePanel(
 }
 
 #[component]
-fn Piece(evidence: Evidence) -> impl IntoView {
+fn Piece(evidence: Evidence, dropped: Option<Timestamp>) -> impl IntoView {
     let Evidence { id, at, actor, note, link, file, .. } = evidence;
     view! {
         <li>
@@ -89,9 +92,19 @@ fn Piece(evidence: Evidence) -> impl IntoView {
                 .map(|File { name, media_type, bytes, sha256 }| {
                     view! {
                         <p class="evidence-file">
-                            <a href=format!("/evidence/{id}") rel="external" download>
-                                <Plain text=name />
-                            </a>
+                            {match dropped.filter(|dropped| at <= *dropped) {
+                                None => view! {
+                                    <a href=format!("/evidence/{id}") rel="external" download>
+                                        <Plain text=name />
+                                    </a>
+                                }
+                                .into_any(),
+                                Some(dropped) => view! {
+                                    <Plain text=name />
+                                    <span class="note">" content dropped "{wording::moment(dropped)}</span>
+                                }
+                                .into_any(),
+                            }}
                             <span class="note">" "{media_type.as_str()}", "{wording::number(bytes)}" bytes"</span>
                         </p>
                         <p class="evidence-hash">

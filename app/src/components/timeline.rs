@@ -193,6 +193,9 @@ fn of_entry(entry: &Entry) -> Happening {
         EntryKind::AmendmentExpired => wording::amendment::ended(entry, "Expired", "quiet"),
         EntryKind::ReversalAsked => wording::amendment::reversal_asked(entry),
         EntryKind::Reversed => wording::amendment::reversed(entry),
+        EntryKind::BodiesDropped => (wording::retention::dropped(entry), "quiet"),
+        EntryKind::HoldPlaced => (wording::retention::hold_placed(entry), "quiet"),
+        EntryKind::HoldLifted => (wording::retention::hold_lifted(entry), "quiet"),
         EntryKind::AmendmentVoid => wording::amendment::ended(entry, "The approval holds no longer", "bad"),
         EntryKind::Reconciled => of_reconciliation(entry),
         EntryKind::CandidateConfirmed => {

@@ -14,7 +14,7 @@ use crate::{functions::read_settings::ConfiguredWorkflow, wording};
 /// One workflow with its rules.
 #[component]
 pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
-    let ConfiguredWorkflow { workflow, version, destination, is_retired } = configured;
+    let ConfiguredWorkflow { workflow, version, destination, is_retired, retention: dropping } = configured;
     let actions = workflow.actions.iter().map(|action| action.as_str().to_owned()).collect::<Vec<_>>().join(", ");
     let steps = if workflow.two_step {
         "two: a worker marks the moment before it sends, so that a lease that ends before proves that nothing was sent"
@@ -80,6 +80,7 @@ pub(crate) fn WorkflowCard(configured: ConfiguredWorkflow) -> impl IntoView {
                 <Told name="Key fields" text=if key_fields.is_empty() { "none".to_owned() } else { key_fields.join(", ") } />
                 {proxy_key(&workflow.key).map(|text| view! { <Told name="Key of the proxy" text /> })}
                 <Told name="Kept" text=retention />
+                {dropping.map(|standing| view! { <Told name="Dropped" text=wording::retention::standing(&standing) /> })}
                 <Told name="Amendments" text=amendment />
                 <Told name="Look-alikes" text=alike />
                 <Told name="Destination" text=destination.map_or_else(|| "none".to_owned(), |destination| told(&destination)) />

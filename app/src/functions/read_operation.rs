@@ -4,6 +4,7 @@ use guard::{
     clock::Timestamp,
     id::{AmendmentId, OperationId},
     person::Person,
+    retention::Hold,
     reversal::Reversal,
     service::{History, Outlook, Standing},
     state::StateName,
@@ -15,7 +16,7 @@ use crate::{
     encoding::Json,
     failure::Failure,
     look_alike::Alikes,
-    notice::{ClaimNotice, DecisionNotice, EvidenceNotice, HasteNotice},
+    notice::{ClaimNotice, DecisionNotice, EvidenceNotice, HasteNotice, retention::HoldNotice},
 };
 
 /// What the page of an operation shows.
@@ -47,6 +48,10 @@ pub(crate) struct Report {
     pub veil: Veil,
     /// The document's revisions, and what a change of it stands on.
     pub document: Document,
+    /// The legal holds that cover it.
+    pub holds: Vec<Hold>,
+    /// What became of a hold before.
+    pub held: Option<HoldNotice>,
 }
 
 /// The document of an operation.
@@ -137,6 +142,11 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
     let kept = crate::reply::take_notice(&visit, crate::evidence::NOTICE).await;
     let claimed = crate::reply::take_notice(&visit, super::claim::NOTICE).await;
     let haste = crate::reply::take_notice(&visit, super::look_up_now::NOTICE).await;
+    let held: Option<HoldNotice> = crate::reply::take_notice(&visit, super::change_hold::NOTICE).await;
+    let is_of_this = |notice: &HoldNotice| match notice {
+        HoldNotice::Done(operation, _) => *operation == id,
+        HoldNotice::Refused(draft, _) => draft.operation == id,
+    };
     Ok(Report {
         as_of: visit.guard.now(),
         person: person.clone(),
@@ -151,5 +161,7 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
         alikes,
         veil,
         document: document(&visit, id).await?,
+        holds: visit.guard.holds_on(&operation).await?,
+        held: held.filter(is_of_this),
     })
 }

@@ -370,7 +370,7 @@ mod summary {
                     | StateName::Released
                     | StateName::Failed => {}
                 },
-                Counted::LookedUp(_) => {}
+                Counted::LookedUp(_) | Counted::BodyDropped => {}
             }
         }
         let workflows = workflows.into_values().map(|(row, saved)| WorkflowRow { prevented: saved.done(), ..row });

@@ -5,6 +5,7 @@ use guard::{
     destination::Destination,
     notification::{ChannelState, Kind, WayName},
     person::Person,
+    retention::Standing,
     token::Token,
     workflow::Workflow,
 };
@@ -44,6 +45,8 @@ pub(crate) struct ConfiguredWorkflow {
     pub destination: Option<Destination>,
     /// Whether it is retired: nothing new is begun in it.
     pub is_retired: bool,
+    /// How retention stands in it, where it drops bodies, for whoever reaches every company.
+    pub retention: Option<Standing>,
 }
 
 /// A channel of notifications, without what is secret in it.
@@ -81,7 +84,13 @@ pub(crate) async fn read_settings() -> Result<Settings, Failure> {
     }
     guard.refresh().await?;
     let notice = crate::reply::take_notice(&visit, NOTICE).await;
-    let workflows = configured(guard);
+    let mut workflows = configured(guard);
+    if person.reach.companies.is_none() {
+        for configured in workflows.iter_mut().filter(|known| known.workflow.retention.payload_days.is_some()) {
+            let name = configured.workflow.name.as_str();
+            configured.retention = Some(guard.retention_standing(&person.reach, name).await?);
+        }
+    }
     let destinations = guard.catalogue().destinations.values().cloned().map(Destination::masked).collect();
     let channels = channels(guard, person).await?;
     let (as_of, person) = (guard.now(), person.clone());
@@ -135,6 +144,7 @@ fn configured(guard: &guard::service::Guard) -> Vec<ConfiguredWorkflow> {
             .and_then(|name| catalogue.destinations.get(name))
             .map(|destination| destination.clone().masked()),
         is_retired: known.is_retired,
+        retention: None,
     });
     let (retired, current): (Vec<_>, Vec<_>) = shown.partition(|configured| configured.is_retired);
     current.into_iter().chain(retired).collect()

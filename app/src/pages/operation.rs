@@ -1,8 +1,17 @@
 //! `/operations/{id}`: one operation with everything that is known about it.
 
 use guard::{
-    clock::Timestamp, id::OperationId, json::Json, person::Person, queue::Page, reversal::Reversal, service::History,
-    state::State, veil::Veil, view::OperationView,
+    clock::Timestamp,
+    id::OperationId,
+    json::Json,
+    person::Person,
+    queue::Page,
+    reversal::Reversal,
+    service::History,
+    state::State,
+    trail::EntryKind,
+    veil::Veil,
+    view::OperationView,
 };
 use leptos::{form::ActionForm, prelude::*};
 use leptos_router::hooks::use_params_map;
@@ -27,6 +36,7 @@ use crate::{
         plain::Plain,
         received::ReceivedPanel,
         recovery::RecoveryPanel,
+        retention::RetentionPanel,
         reversals::Reversals,
         timeline::Timeline,
     },
@@ -124,6 +134,8 @@ fn Shown(
         alikes,
         veil,
         document,
+        holds,
+        held,
     } = report;
     let unclaimed = match claimed {
         Some(ClaimNotice::Refused(_, failure)) => Some(failure),
@@ -172,6 +184,10 @@ fn Shown(
         }
     });
     let taken_back = taken_back.collect_view();
+    let on_hold = holds.iter().map(|hold| view! { <p class="held"><Plain text=wording::retention::hold(hold) /></p> });
+    let on_hold = on_hold.collect_view();
+    let dropped = entries.iter().filter(|entry| entry.kind == EntryKind::BodiesDropped).map(|entry| entry.at).max();
+    let dropped_at = operation.payload_dropped_at;
     let forms = is_uncertain.then(|| {
         view! {
             <DecisionPanel
@@ -222,6 +238,7 @@ fn Shown(
             <p>{next_text}</p>
             {open_conflicts}
             {taken_back}
+            {on_hold}
         </div>
         <div class="detail">
             <div class="detail-main">
@@ -245,7 +262,7 @@ fn Shown(
                 <section class="panel" id="payload" aria-labelledby="payload-title">
                     <h2 id="payload-title">{stands}</h2>
                     <Masked operation=operation.id veil person=person.clone() act=open />
-                    <Content payload />
+                    <Content payload dropped_at />
                 </section>
                 <section class="panel" aria-labelledby="timeline-title">
                     <h2 id="timeline-title">"Timeline"</h2>
@@ -255,7 +272,8 @@ fn Shown(
             <div class="detail-side">
                 <Facts operation=operation.clone() />
                 <Revisions document shown=operation.id />
-                <EvidencePanel operation=operation.id evidence person=person.clone() notice=kept />
+                <EvidencePanel operation=operation.id evidence dropped person=person.clone() notice=kept />
+                <RetentionPanel operation=operation.clone() holds person=person.clone() notice=held />
                 <Acts operation person />
             </div>
         </div>
@@ -428,10 +446,12 @@ fn Masked(operation: OperationId, veil: Veil, person: Person, act: ServerAction<
 }
 
 #[component]
-fn Content(payload: Option<String>) -> impl IntoView {
+fn Content(payload: Option<String>, dropped_at: Option<Timestamp>) -> impl IntoView {
     let Some(payload) = payload else {
-        return view! { <p class="empty">"The payload was dropped by retention. Its fingerprint, its key and its outcome stay."</p> }
-            .into_any();
+        let when = dropped_at.map(|at| format!(" {}", wording::moment(at))).unwrap_or_default();
+        let text =
+            format!("The payload was dropped{when} by retention. Its fingerprint, its key and its outcome stay.");
+        return view! { <p class="empty">{text}</p> }.into_any();
     };
     // What the store holds was read strictly when it came; should it not be JSON any more, it is shown as it is.
     let text = Json::parse(payload.as_bytes()).map_or(payload, |json| json.indented());

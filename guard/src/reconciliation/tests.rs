@@ -41,6 +41,7 @@ fn operation(number: u128, state: State, amount: &str, currency: &str) -> Operat
         open_conflicts: 0,
         created_at: AT,
         updated_at: AT,
+        content: crate::retention::Content::Kept,
     }
 }
 

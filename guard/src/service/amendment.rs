@@ -541,10 +541,7 @@ impl Guard {
     ) -> Result<Compared, Refusal> {
         let volatile: &[Pointer] = &workflow.workflow.volatile;
         let fingerprint = Fingerprint::of(payload, volatile);
-        let held = self.stored_payload(base).await?.ok_or_else(|| Refusal::Impossible {
-            state: base.state.name(),
-            what: "amended after its payload was forgotten: there is nothing to compare the change with".into(),
-        })?;
+        let held = self.stored_payload(base).await?.ok_or_else(|| after_drop(base))?;
         if fingerprint == Fingerprint::of(&held, volatile) {
             return Err(Refusal::NoChange);
         }
@@ -624,6 +621,16 @@ impl Guard {
         }
         // A store that lost its own answer and tried again met this very entry.
         Ok(self.inner.store.operation(rejected.id).await?.is_some_and(|held| held.head == head))
+    }
+}
+
+/// The refusal to change what can no longer be compared.
+fn after_drop(base: &Operation) -> Refusal {
+    Refusal::Impossible {
+        state: base.state.name(),
+        what: "amended after its payload was dropped by retention: what changes could neither be shown nor be checked against the \
+               workflow's rules. Have its record taken back, and send the document under a new number"
+            .into(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::report::check_length;
 use super::{Guard, LABEL_CHARACTERS_MAX, check_limit};
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, rfc3339};
 use crate::conflict::Conflict;
 use crate::event::REPORT_TEXT_CHARACTERS_MAX;
 use crate::evidence::Evidence;
@@ -110,7 +110,10 @@ impl Guard {
             None
         };
         let holder = holder.ok_or_else(|| Refusal::not_found("revision"))?;
-        self.inner.store.payload(holder.id).await?.ok_or_else(|| Refusal::not_found("payload"))
+        self.inner.store.payload(holder.id).await?.ok_or_else(|| match holder.content.dropped_at() {
+            Some(at) => Refusal::not_found(&format!("payload any more: retention dropped it on {}", rfc3339(at))),
+            None => Refusal::not_found("payload"),
+        })
     }
 
     /// The destination's response that settled an operation, where it is kept.

@@ -9,6 +9,7 @@ use crate::id::OperationId;
 use crate::key::OperationKey;
 use crate::operation::{Attempt, Operation};
 use crate::payload::Payload;
+use crate::retention::Content;
 use crate::state::State;
 use crate::store::{NewOperation, VersionedWorkflow};
 use crate::summary::{Count, Counted};
@@ -59,6 +60,7 @@ impl Founding<'_> {
             open_conflicts: 0,
             created_at: entry.at,
             updated_at: entry.at,
+            content: Content::Kept,
         };
         let counts = if operation.attempt.is_some() {
             grant_counts(&operation, entry.at).to_vec()

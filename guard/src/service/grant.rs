@@ -15,6 +15,7 @@ use crate::id::OperationId;
 use crate::json::Json;
 use crate::operation::{Attempt, LeaseToken, Operation, hexadecimal};
 use crate::refusal::Refusal;
+use crate::retention::Content;
 use crate::state::State;
 use crate::store::{Insertion, Replaced, VersionedWorkflow};
 use crate::token::Token;
@@ -84,6 +85,11 @@ impl Guard {
         let mut replacement =
             Transition { state, at, actor: actor(token, request), kind: EntryKind::Begun, facts }.of(operation);
         replacement.operation.attempt = Some(attempt);
+        if operation.content.dropped_at().is_some() {
+            // What was dropped is needed again: to look for the record, and to compare what comes after it.
+            replacement.payload = Some(request.payload.to_text());
+            replacement.operation.content = Content::Kept;
+        }
         replacement.counts = grant_counts(&replacement.operation, at).to_vec();
         let amends = amending.map(|amending| {
             replacement.amendment = amending.begun(at);

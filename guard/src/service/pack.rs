@@ -75,6 +75,8 @@ pub struct PackedVersion {
     pub at: Timestamp,
     /// Its compact JSON; none where retention dropped it.
     pub payload: Option<String>,
+    /// When that was dropped; none where it is there.
+    pub dropped_at: Option<Timestamp>,
     /// The text whose SHA-256 is the fingerprint; none where the payload was dropped or something in it is masked.
     pub canonical: Option<String>,
 }
@@ -97,15 +99,28 @@ impl Guard {
             let (payload, canonical) = shown(payload, held.fingerprint, &left_out, veil);
             let version = Version::Revision(held.key.revision);
             let (fingerprint, at) = (held.fingerprint, held.created_at);
-            versions.push(PackedVersion { version, operation: held.id, fingerprint, at, payload, canonical });
+            let dropped_at = held.content.dropped_at().filter(|_| payload.is_none());
+            versions.push(PackedVersion {
+                version,
+                operation: held.id,
+                fingerprint,
+                at,
+                payload,
+                dropped_at,
+                canonical,
+            });
         }
         let left_out = self.left_out(&operation).await?;
+        let drops = entries.iter().filter(|packed| packed.entry.kind == EntryKind::BodiesDropped);
+        let last_drop = drops.map(|packed| packed.entry.at).max().or(operation.content.dropped_at());
         for conflict in conflicts.iter().rev() {
             let payload = store.conflict_payload(conflict.id).await?;
             let (payload, canonical) = shown(payload, conflict.fingerprint, &left_out, veil);
             let version = Version::Received(conflict.id);
             let (fingerprint, at) = (conflict.fingerprint, conflict.opened_at);
-            versions.push(PackedVersion { version, operation: id, fingerprint, at, payload, canonical });
+            // What was received may have come after the payload was dropped, and be dropped later: the trail tells when.
+            let dropped_at = last_drop.filter(|_| payload.is_none());
+            versions.push(PackedVersion { version, operation: id, fingerprint, at, payload, dropped_at, canonical });
         }
         veil.cover(conflicts.iter_mut().flat_map(|conflict| &mut conflict.changes));
         veil.cover(amendments.iter_mut().flat_map(|amendment| &mut amendment.changes));

@@ -9,6 +9,7 @@ mod look_alike;
 mod notification;
 mod period;
 mod reconciliation;
+mod retention;
 mod review;
 mod rules;
 
@@ -104,6 +105,7 @@ struct Tables {
     rules: rules::RuleTables,
     periods: period::PeriodTables,
     reconciliations: reconciliation::ReconciliationTables,
+    retention: retention::RetentionTables,
 }
 
 /// Everything that is kept, as text: equal before and after means that nothing was changed.
@@ -252,6 +254,9 @@ impl Tables {
             reconciled,
             counts,
             amendment,
+            payload,
+            hold,
+            dropped,
         } = replacement;
         let Some(held) = self.operations.get(&operation.id) else { return Replaced::Stale };
         if held.version + 1 != operation.version {
@@ -263,6 +268,9 @@ impl Tables {
                 .any(|(known, _)| known.operation == new.operation && known.fingerprint == new.fingerprint)
         };
         if conflict.as_ref().is_some_and(|(conflict, _)| is_known(conflict)) {
+            return Replaced::Stale;
+        }
+        if dropped.as_ref().is_some_and(|document| self.retention.holds(document)) {
             return Replaced::Stale;
         }
         // Written behind answers, so no reader of the operation is ahead of what is held.
@@ -301,6 +309,13 @@ impl Tables {
         }
         self.review(operation.id, review);
         self.amend(operation, amendment);
+        if let Some(payload) = payload {
+            self.payloads.insert(operation.id, payload.clone());
+        }
+        self.retention.change(hold);
+        if dropped.is_some() {
+            self.drop_bodies(operation.id);
+        }
         self.counts.extend(counts.iter().cloned());
         Replaced::Replaced
     }

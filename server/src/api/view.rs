@@ -128,6 +128,11 @@ pub struct OperationBody<'a> {
     /// When it last changed.
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Moment,
+    /// When its payload and the destination's answer were dropped by retention; there while they are gone. The fingerprint, the outcome and
+    /// the destination reference stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, required = false, nullable = false)]
+    pub payload_dropped_at: Option<Moment>,
     /// Where a person sees it.
     #[schema(value_type = String, format = "uri")]
     pub review_url: ReviewUrl<'a>,
@@ -184,6 +189,7 @@ impl<'a> OperationBody<'a> {
             lease_expires_at: operation.state.lease_expires_at().map(Moment),
             created_at: Moment(operation.created_at),
             updated_at: Moment(operation.updated_at),
+            payload_dropped_at: operation.content.dropped_at().map(Moment),
             review_url: ReviewUrl { public_url, operation: operation.id, conflict: None },
             reverses: None,
             reversed_by: Vec::new(),

@@ -25,6 +25,7 @@ mod period;
 mod reconciliation;
 mod recovery;
 mod registry;
+mod retention;
 mod review;
 mod rules;
 mod triage;

@@ -13,6 +13,7 @@ mod operation;
 mod period;
 mod reconciliation;
 mod recovery;
+mod retention;
 mod review;
 mod rules;
 mod sqlite;
@@ -30,6 +31,7 @@ pub use reconciliation::{
     OpenDuplicatesRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow, record_digest,
 };
 pub use recovery::{AccessRow, RecoveryRow};
+pub use retention::{BodiesRow, HoldRow, to_drop};
 pub use review::ReviewRow;
 pub use rules::{ReceivedRow, RuleProposalRow, WorkflowVersionRow};
 pub use sqlite::FromSqlite;

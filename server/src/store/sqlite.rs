@@ -19,6 +19,7 @@ mod readers;
 mod reconciliation;
 mod recovery;
 mod registry;
+mod retention;
 mod review;
 mod rules;
 mod triage;

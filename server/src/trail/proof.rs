@@ -241,6 +241,9 @@ impl Told {
             | EntryKind::AmendmentVoid
             | EntryKind::ReversalAsked
             | EntryKind::Reversed
+            | EntryKind::BodiesDropped
+            | EntryKind::HoldPlaced
+            | EntryKind::HoldLifted
             | EntryKind::WorkflowApplied
             | EntryKind::WorkflowRemoved
             | EntryKind::DestinationApplied

@@ -142,6 +142,7 @@ pub fn operation() -> Operation {
         open_conflicts: 0,
         created_at: at,
         updated_at: at,
+        content: guard::retention::Content::Kept,
     }
 }
 

@@ -235,6 +235,7 @@ pub fn begun_as(key: OperationKey, at: Timestamp) -> NewOperation {
         open_conflicts: 0,
         created_at: at,
         updated_at: at,
+        content: guard::retention::Content::Kept,
     };
     NewOperation { operation, payload: payload.to_text(), day: None, look: None, entry, counts, amendment: None }
 }

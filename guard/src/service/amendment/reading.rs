@@ -1,6 +1,6 @@
 //! What the desk asks about amendments before anybody decides.
 
-use super::{Proposer, base_of, may_stand_on_approval, next_key};
+use super::{Proposer, after_drop, base_of, may_stand_on_approval, next_key};
 use crate::amendment::{Amendment, Place, Ruled};
 use crate::event::{AmendmentStep, Event};
 use crate::id::{AmendmentId, OperationId};
@@ -54,6 +54,9 @@ impl Guard {
         who.may_propose()?;
         let base = self.reachable(who.reach(), id).await?;
         base_of(&base)?;
+        if base.content.dropped_at().is_some() {
+            return Err(after_drop(&base));
+        }
         Box::pin(self.refuse_reversed(&base)).await?;
         let next = self.inner.store.operation_by_key(&next_key(&base)?).await?;
         if let Some(open) = next.filter(|next| next.state.name() != StateName::Rejected) {

@@ -19,6 +19,7 @@ use super::amendment::Amending;
 use super::period::keep_days;
 use super::reconciliation::put_reconciled;
 use super::recovery::Keeping;
+use super::retention::Forgetting;
 use crate::store::behind::TEN_THOUSANDTHS_BOUND;
 use crate::store::row::{ConflictRow, CountRow, EntryRow, EvidenceRow, OperationRow, ReconciledRow, json_text};
 
@@ -58,6 +59,7 @@ impl Change {
                 replacement.response.as_ref().map_or(0, String::len)
                     + replacement.file.as_ref().map_or(0, |content| content.len())
                     + replacement.conflict.as_ref().map_or(0, |(_, payload)| payload.len())
+                    + replacement.payload.as_ref().map_or(0, String::len)
             }
         }
     }
@@ -137,7 +139,7 @@ const FRESH: [(&str, &str); 30] = [
 
 /// What a replacement changes. The key never changes, fingerprint and money only with a proposal (`amendment`); `superseded_by` and `duplicates_prevented` are changed beside
 /// the version, so that they must not be written back as they were read.
-const MOVED: [(&str, &str); 16] = [
+const MOVED: [(&str, &str); 18] = [
     ("state", "text"),
     ("state_since", "bigint"),
     ("lease_expires_at", "bigint"),
@@ -154,6 +156,8 @@ const MOVED: [(&str, &str); 16] = [
     ("open_conflicts", "bigint"),
     ("updated_at", "bigint"),
     ("dropped_at", "bigint"),
+    ("keeps_bodies", "boolean"),
+    ("payload_dropped_at", "bigint"),
 ];
 
 const TOLD: [(&str, &str); 7] = [
@@ -198,7 +202,8 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
         format!("unnest({}) AS {alias} ({})", parameters.join(", "), names(columns, ""))
     };
     let fresh = rows("fresh", &FRESH);
-    let moving: Vec<(&str, &str)> = [("id", "uuid"), ("conflict", "bytea")].into_iter().chain(MOVED).collect();
+    let moving: Vec<(&str, &str)> =
+        [("id", "uuid"), ("conflict", "bytea"), ("document", "bytea")].into_iter().chain(MOVED).collect();
     let moved = rows("moving", &moving);
     let (told, kept, looks) = (rows("told", &TOLD), rows("kept", &KEPT), rows("looks", &LOOKS));
     let counted = rows("counted", &COUNTED);
@@ -212,6 +217,7 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
              WHERE operation.id = moving.id AND operation.version = moving.version - 1 \
                AND (moving.conflict IS NULL OR NOT EXISTS ( \
                      SELECT FROM conflict WHERE conflict.operation = moving.id AND conflict.fingerprint = moving.conflict)) \
+               AND (moving.document IS NULL OR NOT EXISTS (SELECT FROM legal_hold WHERE legal_hold.subject = moving.document)) \
              RETURNING operation.id \
          ), stored AS ( \
              SELECT id FROM inserted UNION ALL SELECT id FROM replaced \
@@ -251,11 +257,20 @@ fn names(columns: &[(&str, &str)], before: &str) -> String {
 /// The rows of a batch, from which the arrays are made.
 struct Columns<'a> {
     fresh: Vec<OperationRow>,
-    moved: Vec<(OperationRow, Option<&'a [u8]>)>,
+    moved: Vec<Moved<'a>>,
     told: Vec<EntryRow>,
     kept: Vec<(Uuid, &'static str, &'a str)>,
     looks: Vec<(Uuid, Look)>,
     counted: Vec<(Uuid, CountRow)>,
+}
+
+/// A row that is replaced.
+struct Moved<'a> {
+    row: OperationRow,
+    /// The fingerprint of the conflict that is opened: there must be none of it.
+    conflict: Option<&'a [u8]>,
+    /// The document whose bodies are dropped: there must be no hold on it.
+    document: Option<&'a [u8]>,
 }
 
 impl<'a> Columns<'a> {
@@ -292,9 +307,13 @@ impl<'a> Columns<'a> {
                         review: _,
                         amendment: _,
                         reconciled: _,
+                        payload: _,
+                        hold: _,
+                        dropped,
                     } = replacement.as_ref();
                     let conflict = conflict.as_ref().map(|(conflict, _)| conflict.fingerprint.as_bytes().as_slice());
-                    columns.moved.push((operation.into(), conflict));
+                    let document = dropped.as_ref().map(|document| document.as_bytes().as_slice());
+                    columns.moved.push(Moved { row: operation.into(), conflict, document });
                     if let Some(response) = response {
                         columns.kept.push((change.id(), "response", response));
                     }
@@ -303,7 +322,7 @@ impl<'a> Columns<'a> {
             }
         }
         // The order in which rows are locked.
-        columns.moved.sort_unstable_by_key(|(row, _)| row.id);
+        columns.moved.sort_unstable_by_key(|moved| moved.row.id);
         columns
     }
 
@@ -350,24 +369,27 @@ impl<'a> Columns<'a> {
             .bind(column!(fresh, |row| row.open_conflicts))
             .bind(column!(fresh, |row| row.created_at))
             .bind(column!(fresh, |row| row.updated_at))
-            .bind(column!(moved, |(row, _)| row.id))
-            .bind(column!(moved, |(_, conflict)| *conflict))
-            .bind(column!(moved, |(row, _)| row.state.as_str()))
-            .bind(column!(moved, |(row, _)| row.state_since))
-            .bind(column!(moved, |(row, _)| row.lease_expires_at))
-            .bind(column!(moved, |(row, _)| row.reason.as_deref()))
-            .bind(column!(moved, |(row, _)| row.destination_reference.as_deref()))
-            .bind(column!(moved, |(row, _)| row.version))
-            .bind(column!(moved, |(row, _)| row.head.as_slice()))
-            .bind(column!(moved, |(row, _)| row.attempt))
-            .bind(column!(moved, |(row, _)| row.lease_token.as_deref()))
-            .bind(column!(moved, |(row, _)| row.attempt_token))
-            .bind(column!(moved, |(row, _)| row.begin_id.as_deref()))
-            .bind(column!(moved, |(row, _)| row.worker.as_deref()))
-            .bind(column!(moved, |(row, _)| row.begun_at))
-            .bind(column!(moved, |(row, _)| row.open_conflicts))
-            .bind(column!(moved, |(row, _)| row.updated_at))
-            .bind(column!(moved, |(row, _)| row.dropped_at))
+            .bind(column!(moved, |Moved { row, .. }| row.id))
+            .bind(column!(moved, |moved| moved.conflict))
+            .bind(column!(moved, |moved| moved.document))
+            .bind(column!(moved, |Moved { row, .. }| row.state.as_str()))
+            .bind(column!(moved, |Moved { row, .. }| row.state_since))
+            .bind(column!(moved, |Moved { row, .. }| row.lease_expires_at))
+            .bind(column!(moved, |Moved { row, .. }| row.reason.as_deref()))
+            .bind(column!(moved, |Moved { row, .. }| row.destination_reference.as_deref()))
+            .bind(column!(moved, |Moved { row, .. }| row.version))
+            .bind(column!(moved, |Moved { row, .. }| row.head.as_slice()))
+            .bind(column!(moved, |Moved { row, .. }| row.attempt))
+            .bind(column!(moved, |Moved { row, .. }| row.lease_token.as_deref()))
+            .bind(column!(moved, |Moved { row, .. }| row.attempt_token))
+            .bind(column!(moved, |Moved { row, .. }| row.begin_id.as_deref()))
+            .bind(column!(moved, |Moved { row, .. }| row.worker.as_deref()))
+            .bind(column!(moved, |Moved { row, .. }| row.begun_at))
+            .bind(column!(moved, |Moved { row, .. }| row.open_conflicts))
+            .bind(column!(moved, |Moved { row, .. }| row.updated_at))
+            .bind(column!(moved, |Moved { row, .. }| row.dropped_at))
+            .bind(column!(moved, |Moved { row, .. }| row.keeps_bodies))
+            .bind(column!(moved, |Moved { row, .. }| row.payload_dropped_at))
             .bind(column!(told, |row| row.chain))
             .bind(column!(told, |row| row.sequence))
             .bind(column!(told, |row| row.at))
@@ -406,6 +428,7 @@ struct Beside<'a> {
     days: Vec<(Uuid, String, String)>,
     amendments: Amending<'a>,
     reconciled: Vec<ReconciledRow>,
+    forgetting: Forgetting<'a>,
 }
 
 impl<'a> Beside<'a> {
@@ -413,9 +436,19 @@ impl<'a> Beside<'a> {
         let (conflicts, decided, evidence, superseded) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (recoveries, reviews) = (Keeping::default(), super::review::Keeping::default());
         let days = changes.iter().filter_map(|change| day_of(change)).collect();
-        let (amendments, reconciled) = (Amending::default(), Vec::new());
-        let mut beside =
-            Self { conflicts, decided, evidence, superseded, recoveries, reviews, days, amendments, reconciled };
+        let (amendments, reconciled, forgetting) = (Amending::default(), Vec::new(), Forgetting::default());
+        let mut beside = Self {
+            conflicts,
+            decided,
+            evidence,
+            superseded,
+            recoveries,
+            reviews,
+            days,
+            amendments,
+            reconciled,
+            forgetting,
+        };
         for change in changes {
             let replacement = match change {
                 Change::Insert(new) => {
@@ -443,6 +476,7 @@ impl<'a> Beside<'a> {
             beside.recoveries.take(change.id(), &replacement.recovery);
             beside.reviews.take(change.id(), &replacement.review);
             beside.amendments.take(&replacement.operation, &replacement.amendment);
+            beside.forgetting.take(change.id(), replacement);
         }
         beside
     }
@@ -457,6 +491,7 @@ impl<'a> Beside<'a> {
             && self.days.is_empty()
             && self.amendments.is_empty()
             && self.reconciled.is_empty()
+            && self.forgetting.is_empty()
     }
 
     /// Stores what belongs to the operations that were changed.
@@ -515,6 +550,7 @@ impl<'a> Beside<'a> {
         self.amendments.store(connection, stored).await?;
         self.recoveries.store(connection, stored).await?;
         self.reviews.store(connection, stored).await?;
+        self.forgetting.store(connection, stored).await?;
         self.reconciled.retain(|row| stored.contains(&row.operation));
         if self.reconciled.is_empty() { Ok(()) } else { put_reconciled(connection, self.reconciled).await }
     }

@@ -6,6 +6,7 @@ use guard::key::{KeyPart, OperationKey};
 use guard::money::Money;
 use guard::operation::{Attempt, LeaseToken, Operation};
 use guard::refusal::StoreFault;
+use guard::retention::Content;
 use guard::state::{State, StateName};
 use guard::trail::ChainHash;
 use uuid::Uuid;
@@ -49,6 +50,8 @@ pub struct OperationRow {
     pub open_conflicts: i64,
     pub created_at: i64,
     pub updated_at: i64,
+    pub keeps_bodies: bool,
+    pub payload_dropped_at: Option<i64>,
 }
 
 impl OperationRow {
@@ -56,7 +59,8 @@ impl OperationRow {
     pub const COLUMNS: &'static str = "id, key_hash, workflow, company, source_system, document, action, revision, state, \
          state_since, lease_expires_at, reason, destination_reference, dropped_at, version, head, fingerprint, fingerprint_scheme, \
          policy_version, attempt, lease_token, attempt_token, begin_id, worker, begun_at, amount, currency, \
-         ten_thousandths, superseded_by, duplicates_prevented, open_conflicts, created_at, updated_at";
+         ten_thousandths, superseded_by, duplicates_prevented, open_conflicts, created_at, updated_at, \
+         keeps_bodies, payload_dropped_at";
 }
 
 /// The columns that carry the facts of a state.
@@ -123,6 +127,7 @@ impl From<&Operation> for OperationRow {
             open_conflicts,
             created_at,
             updated_at,
+            content,
         } = operation;
         let state_columns = StateColumns::from(state);
         let attempt = attempt.as_ref();
@@ -161,6 +166,8 @@ impl From<&Operation> for OperationRow {
             open_conflicts: (*open_conflicts).into(),
             created_at: created_at.timestamp_millis(),
             updated_at: updated_at.timestamp_millis(),
+            keeps_bodies: content.keeps_some(),
+            payload_dropped_at: content.dropped_at().map(|at| at.timestamp_millis()),
         }
     }
 }
@@ -224,8 +231,18 @@ impl TryFrom<OperationRow> for Operation {
             open_conflicts: place.number("open_conflicts", row.open_conflicts)?,
             created_at: place.moment("created_at", row.created_at)?,
             updated_at: place.moment("updated_at", row.updated_at)?,
+            content: content(&place, row.keeps_bodies, row.payload_dropped_at)?,
         })
     }
+}
+
+fn content(place: &Place<'_>, keeps_bodies: bool, dropped_at: Option<i64>) -> Result<Content, StoreFault> {
+    let dropped_at = dropped_at.map(|at| place.moment("payload_dropped_at", at)).transpose()?;
+    Ok(match (keeps_bodies, dropped_at) {
+        (true, None) => Content::Kept,
+        (true, Some(dropped_at)) => Content::CameSince { dropped_at },
+        (false, at) => Content::Dropped { at: place.some("payload_dropped_at", at)? },
+    })
 }
 
 fn state(place: &Place<'_>, name: StateName, columns: StateColumns) -> Result<State, StoreFault> {

@@ -5,8 +5,8 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use uuid::Uuid;
 
 use super::{
-    AccessRow, AmendmentRow, ClosedPeriodRow, ConflictGroupRow, ConflictRow, CountRow, DayRow, DeliveryRow,
-    DestinationRow, EntryRow, EvidenceRow, OpenDuplicatesRow, OperationRow, PeriodOperationRow, PersonRow, ReceivedRow,
+    AccessRow, AmendmentRow, BodiesRow, ClosedPeriodRow, ConflictGroupRow, ConflictRow, CountRow, DayRow, DeliveryRow,
+    DestinationRow, EntryRow, EvidenceRow, HoldRow, OpenDuplicatesRow, OperationRow, PeriodOperationRow, PersonRow, ReceivedRow,
     ReconciledRow, ReconciliationRow, RecordDecisionRow, RecoveryRow, ReportRow, ReviewRow, RuleProposalRow, SealRow,
     SealingRow, TokenRow, TrailCheckRow, WorkflowRow, WorkflowVersionRow,
 };
@@ -92,7 +92,30 @@ impl FromSqlite for OperationRow {
             open_conflicts: columns.take()?,
             created_at: columns.take()?,
             updated_at: columns.take()?,
+            keeps_bodies: columns.take()?,
+            payload_dropped_at: columns.take()?,
         })
+    }
+}
+
+impl FromSqlite for HoldRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            subject: columns.take()?,
+            scope: columns.take()?,
+            operation: columns.id()?,
+            placed_by: columns.take()?,
+            placed_at: columns.take()?,
+            reason: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for BodiesRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self { kind: columns.take()?, number: columns.take()?, bytes: columns.take()? })
     }
 }
 

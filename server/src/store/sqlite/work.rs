@@ -8,6 +8,7 @@ use guard::look_alike::Look;
 use guard::operation::Operation;
 use guard::period::Day;
 use guard::refusal::StoreFault;
+use guard::retention::{HoldChange, HoldSubject};
 use guard::store::{NewOperation, Replaced, Replacement};
 use guard::summary::Count;
 use guard::trail::Entry;
@@ -21,6 +22,7 @@ use super::period::keep_day;
 use super::readers::{all, one};
 use super::reconciliation::put_reconciled;
 use super::recovery::Keeping;
+use super::retention::{change_hold, drop_bodies, is_held};
 use super::writer::Work;
 use crate::store::row::{
     AmendmentRow, ConflictRow, EntryRow, EvidenceRow, OperationRow, ReconciledRow, column_number, json_text,
@@ -47,7 +49,8 @@ static SELECT_ENTRIES: LazyLock<String> = LazyLock::new(|| {
 const UPDATE: &str = "UPDATE operation SET state = ?3, state_since = ?4, lease_expires_at = ?5, reason = ?6, \
      destination_reference = ?7, version = ?8, head = ?9, fingerprint = ?10, fingerprint_scheme = ?11, policy_version = ?12, \
      attempt = ?13, lease_token = ?14, attempt_token = ?15, begin_id = ?16, worker = ?17, begun_at = ?18, amount = ?19, \
-     currency = ?20, ten_thousandths = ?21, open_conflicts = ?22, updated_at = ?23, dropped_at = ?24 WHERE id = ?1 AND version = ?2";
+     currency = ?20, ten_thousandths = ?21, open_conflicts = ?22, updated_at = ?23, keeps_bodies = ?24, payload_dropped_at = ?25, \
+     dropped_at = ?26 WHERE id = ?1 AND version = ?2";
 
 /// An id as a column holds it.
 pub(super) fn key(operation: OperationId) -> [u8; 16] {
@@ -205,6 +208,8 @@ impl Work for Insert {
             row.open_conflicts,
             row.created_at,
             row.updated_at,
+            row.keeps_bodies,
+            row.payload_dropped_at,
         ];
         if execute(transaction, "operation", &row.id, &INSERT, values)? == 0 {
             let existing = operation_by_hash(transaction, &row.key_hash)?;
@@ -257,6 +262,9 @@ pub(super) struct Replace {
     reconciled: Option<ReconciledRow>,
     counts: Vec<Count>,
     amendment: Amending,
+    payload: Option<String>,
+    hold: HoldChange,
+    dropped: Option<HoldSubject>,
 }
 
 impl From<Replacement> for Replace {
@@ -275,6 +283,9 @@ impl From<Replacement> for Replace {
             reconciled,
             counts,
             amendment,
+            payload,
+            hold,
+            dropped,
         } = replacement;
         Self {
             row: OperationRow::from(&operation),
@@ -295,6 +306,9 @@ impl From<Replacement> for Replace {
             reconciled: reconciled.as_ref().map(ReconciledRow::from),
             counts,
             amendment: amendment.into(),
+            payload,
+            hold,
+            dropped,
         }
     }
 }
@@ -387,6 +401,11 @@ impl Work for Replace {
         if self.has_conflict(transaction)? {
             return Ok(Replaced::Stale);
         }
+        if let Some(document) = &self.dropped
+            && is_held(transaction, document)?
+        {
+            return Ok(Replaced::Stale);
+        }
         let values = params![
             &row.id.as_bytes()[..],
             row.version - 1,
@@ -411,6 +430,8 @@ impl Work for Replace {
             row.ten_thousandths,
             row.open_conflicts,
             row.updated_at,
+            row.keeps_bodies,
+            row.payload_dropped_at,
             row.dropped_at,
         ];
         if execute(transaction, "operation", &row.id, UPDATE, values)? == 0 {
@@ -422,6 +443,13 @@ impl Work for Replace {
         self.keep_evidence(transaction)?;
         if let Some(response) = &self.response {
             keep_body(transaction, &row.id, "response", response)?;
+        }
+        if let Some(payload) = &self.payload {
+            keep_body(transaction, &row.id, "payload", payload)?;
+        }
+        change_hold(transaction, &self.hold)?;
+        if self.dropped.is_some() {
+            drop_bodies(transaction, &row.id)?;
         }
         if let Some(previous) = self.supersedes {
             execute(
