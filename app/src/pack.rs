@@ -277,7 +277,9 @@ fn version(packed: &PackedVersion) -> AnyView {
         Some(text) => view! { <pre><Plain text /></pre> }.into_any(),
         None => {
             let when = packed.dropped_at.map(|at| format!(" {}", wording::exact_moment(at))).unwrap_or_default();
-            let text = format!("Its content was dropped{when} by retention; \"What happened\" tells under which rule. Its fingerprint stays.");
+            let text = format!(
+                "Its content was dropped{when} by retention; \"What happened\" tells under which rule. Its fingerprint stays."
+            );
             view! { <p class="note">{text}</p> }.into_any()
         }
     };

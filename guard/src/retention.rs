@@ -99,8 +99,7 @@ pub enum BodyKind {
 
 impl BodyKind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Payload, Self::Response, Self::Received, Self::Proposed, Self::File, Self::Call];
+    pub const ALL: [Self; 6] = [Self::Payload, Self::Response, Self::Received, Self::Proposed, Self::File, Self::Call];
 
     /// The name in the store and the trail.
     pub const fn as_str(self) -> &'static str {
@@ -264,7 +263,10 @@ impl fmt::Display for Obstacle {
             Self::OpenConflicts { number: 1 } => formatter.write_str("a conflict of it waits for a decision"),
             Self::OpenConflicts { number } => write!(formatter, "{number} conflicts of it wait for a decision"),
             Self::UnderWay { operation } => {
-                write!(formatter, "a change of it, or the taking back of its record, is under way (operation {operation})")
+                write!(
+                    formatter,
+                    "a change of it, or the taking back of its record, is under way (operation {operation})"
+                )
             }
             Self::Held(hold) => {
                 let Hold { scope, by, at, reason, .. } = &**hold;

@@ -46,8 +46,8 @@ pub use period::Signing;
 pub use reconciliation::{ReconcileRequest, Reconciliation, Records};
 pub use recovery::{Outlook, Proof, Sought};
 pub use report::Report;
-pub use reversal::AskedReversal;
 pub use retention::SeenOperation;
+pub use reversal::AskedReversal;
 pub use review::{NewEvidence, Settled, Standing, TriagePage};
 pub use what_if::ReadRecord;
 

@@ -155,7 +155,10 @@ mod tests {
     fn every_kind_survives_its_text() {
         let decisions = DecisionName::ALL.into_iter().map(Counted::Decision);
         let states = StateName::ALL.into_iter().map(Counted::Entered);
-        for counted in decisions.chain([Counted::ProxyReplay, Counted::BodyDropped]).chain(states).chain(Answer::all().map(Counted::LookedUp))
+        for counted in decisions
+            .chain([Counted::ProxyReplay, Counted::BodyDropped])
+            .chain(states)
+            .chain(Answer::all().map(Counted::LookedUp))
         {
             assert_eq!(Counted::parse(&counted.to_text()), Some(counted));
         }

@@ -18,6 +18,8 @@ mod pack;
 mod reconciliation;
 #[path = "session/recovery.rs"]
 mod recovery;
+#[path = "session/retention.rs"]
+mod retention;
 #[path = "session/review.rs"]
 mod review;
 #[path = "session/support.rs"]

@@ -37,6 +37,8 @@ mod reconciliation;
 mod recovery;
 #[path = "store/replacement.rs"]
 mod replacement;
+#[path = "store/retention.rs"]
+mod retention;
 #[path = "store/review.rs"]
 mod review;
 #[path = "store/rules.rs"]

@@ -36,11 +36,9 @@ pub(crate) fn RetentionPanel(
             };
             (Some(view! { <Done><p>{text}</p></Done> }.into_any()), None, String::new())
         }
-        Some(HoldNotice::Refused(draft, failure)) => (
-            Some(view! { <Refused what="Nothing was changed" failure /> }.into_any()),
-            Some(draft.act),
-            draft.reason,
-        ),
+        Some(HoldNotice::Refused(draft, failure)) => {
+            (Some(view! { <Refused what="Nothing was changed" failure /> }.into_any()), Some(draft.act), draft.reason)
+        }
     };
     let choices = HoldScope::ALL.map(|scope| {
         let is_held = holds.iter().any(|hold| hold.scope == scope);

@@ -144,7 +144,11 @@ fn Row(held: Erasable) -> impl IntoView {
         (true, Some(at)) => format!("nothing; dropped {}", wording::moment(at)),
         (true, None) => "nothing".to_owned(),
         (false, Some(at)) => {
-            format!("{}, that came after the payload was dropped {}", wording::retention::bodies(&bodies), wording::moment(at))
+            format!(
+                "{}, that came after the payload was dropped {}",
+                wording::retention::bodies(&bodies),
+                wording::moment(at)
+            )
         }
         (false, None) => wording::retention::bodies(&bodies),
     };

@@ -106,7 +106,10 @@ pub(crate) fn obstacle(obstacle: &Obstacle) -> String {
 /// Why this role neither holds nor erases; none where it may.
 pub(crate) fn why_not_erase(role: Role) -> Option<String> {
     (!role.may_erase()).then(|| {
-        format!("A legal hold and the erasure of content need the role finance or admin; you are {}.", role_phrase(role))
+        format!(
+            "A legal hold and the erasure of content need the role finance or admin; you are {}.",
+            role_phrase(role)
+        )
     })
 }
 

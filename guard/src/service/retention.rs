@@ -95,9 +95,8 @@ impl Guard {
         let due = self.inner.store.count_due_to_drop(workflow, until, DUE_COUNTED_MAX).await?;
         let from = start_of_hour(now - TimeDelta::days(DROPPED_COUNTED_DAYS));
         let counts = self.inner.store.counts(reach, from, now + TimeDelta::hours(1)).await?;
-        let dropped = || {
-            counts.iter().filter(|count| count.counted == Counted::BodyDropped && count.workflow == workflow)
-        };
+        let dropped =
+            || counts.iter().filter(|count| count.counted == Counted::BodyDropped && count.workflow == workflow);
         Ok(Standing {
             due,
             dropped: dropped().map(|count| count.number).sum(),
@@ -239,18 +238,25 @@ impl Guard {
         let asked = self.reachable(&person.reach, id).await?;
         let (found, has_more) = self.of_document(&person.reach, &asked).await?;
         if has_more {
-            let message = format!("has over {ERASED_OPERATIONS_MAX} operations; such a document is not erased at the desk");
+            let message =
+                format!("has over {ERASED_OPERATIONS_MAX} operations; such a document is not erased at the desk");
             return Err(Refusal::field("document", message));
         }
         let mut to_erase = Vec::new();
         for operation in found {
             let Some(known) = seen.iter().find(|known| known.operation == operation.id) else {
-                return Err(Refusal::field("seen", "lacks an operation that the document has now; open the page again"));
+                return Err(Refusal::field(
+                    "seen",
+                    "lacks an operation that the document has now; open the page again",
+                ));
             };
             self.refuse_stale(&operation, known.version).await?;
             if let Some(obstacle) = self.obstacle(&operation).await? {
                 let key = &operation.key;
-                let what = format!("erased with its document: of {} {} revision {}, {obstacle}", key.document, key.action, key.revision);
+                let what = format!(
+                    "erased with its document: of {} {} revision {}, {obstacle}",
+                    key.document, key.action, key.revision
+                );
                 return Err(Refusal::Impossible { state: operation.state.name(), what: what.into() });
             }
             let bodies = self.inner.store.bodies(operation.id).await?;
@@ -273,10 +279,12 @@ impl Guard {
                 // A hold came in between, or what moves no decision: what there is now says which.
                 let obstacle = self.obstacle(&now).await?;
                 let again = match obstacle {
-                    Some(obstacle) => return Err(Refusal::Impossible {
-                        state: now.state.name(),
-                        what: format!("erased: {obstacle}").into(),
-                    }),
+                    Some(obstacle) => {
+                        return Err(Refusal::Impossible {
+                            state: now.state.name(),
+                            what: format!("erased: {obstacle}").into(),
+                        });
+                    }
                     None => self.drop_bodies(&now, &actor, &rule).await?,
                 };
                 if again == Replaced::Stale {

@@ -249,7 +249,8 @@ impl Guard {
     /// [`Refusal::NotFound`], the store's fault.
     pub async fn evidence_file(&self, reach: &Reach, id: EvidenceId) -> Result<(File, Vec<u8>), Refusal> {
         let found = self.inner.store.evidence_file(id).await?;
-        let found = found.ok_or_else(|| Refusal::not_found("file; where there was one, retention dropped its content"))?;
+        let found =
+            found.ok_or_else(|| Refusal::not_found("file; where there was one, retention dropped its content"))?;
         let (evidence, content) = found;
         match self.reachable(reach, evidence.operation).await {
             Ok(_) => {}

@@ -10,6 +10,7 @@ use guard::look_alike::Look;
 use guard::period::{Basis, Span};
 use guard::queue::{Filter, Order, PageRequest, Sought};
 use guard::recovery::Claim;
+use guard::retention::HoldSubject;
 use guard::state::StateName;
 use guard::store::{LookAlikeQuestion, NewOperation};
 use guard::token::Reach;
@@ -65,6 +66,9 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
         "delivery_by_operation",
         "recovery_pkey",
         "recovery_due",
+        "operation_to_drop",
+        "amendment_by_base",
+        "legal_hold_pkey",
         "look_alike_pkey",
         "look_alike_by_look",
     ] {
@@ -137,6 +141,15 @@ async fn ask_everything(server: &Server, document: &str) {
     store.without_recovery("handoff", "ledger", OperationId::from_u128(0), 20).await.unwrap();
     store.drop_recovery(id).await.unwrap();
     store.accesses().await.unwrap();
+
+    // All but nothing of what there is has been settled for so long.
+    let yesterday = now() - chrono::TimeDelta::days(1);
+    store.due_to_drop("rare", now(), None, 20).await.unwrap();
+    store.due_to_drop("handoff", yesterday, Some((yesterday, id)), 20).await.unwrap();
+    store.count_due_to_drop("handoff", now(), 100).await.unwrap();
+    store.bodies(id).await.unwrap();
+    store.built_on(id).await.unwrap();
+    store.holds(&[HoldSubject::operation(id), HoldSubject::document(&operation.key)]).await.unwrap();
 
     let week = chrono::TimeDelta::days(7);
     let alike = LookAlikeQuestion { operation: id, from: now() - week, to: now() + week };

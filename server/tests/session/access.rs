@@ -149,6 +149,37 @@ const FUNCTIONS: &[Function] = &[
         },
     },
     Function {
+        name: "change_hold",
+        may: WHO_APPROVES_FIELDS,
+        about: Thing::Confirmed,
+        request: |given| {
+            Request::Form(vec![
+                ("draft[operation]", given.text("id")),
+                ("draft[version]", "2".to_owned()),
+                ("draft[act]", "hold_operation".to_owned()),
+                ("draft[reason]", "an audit".to_owned()),
+            ])
+        },
+    },
+    Function {
+        name: "erase_content",
+        may: WHO_APPROVES_FIELDS,
+        about: Thing::Confirmed,
+        request: |given| {
+            Request::Form(vec![
+                ("draft[operation]", given.text("id")),
+                ("draft[seen]", format!("{}:2", given.text("id"))),
+                ("draft[reason]", "the customer asked".to_owned()),
+            ])
+        },
+    },
+    Function {
+        name: "read_content",
+        may: EVERYBODY,
+        about: Thing::Confirmed,
+        request: |given| Request::Json(json!({ "id": given.about["id"] })),
+    },
+    Function {
         name: "add_person",
         may: ADMINISTRATORS,
         about: Thing::Waiting,
@@ -561,6 +592,7 @@ const PAGES: &[&str] = &[
     "/operations/{id}",
     "/operations/{id}/amend",
     "/operations/{id}/compare",
+    "/operations/{id}/content",
     "/operations/{id}/reverse",
     "/periods",
     "/reconciliation",
@@ -990,6 +1022,9 @@ async fn nothing_of_another_company_is_seen_or_touched() {
         assert_eq!(hidden, missing);
         let touching = [
             "ask_reversal",
+            "change_hold",
+            "erase_content",
+            "read_content",
             "claim",
             "adopt_record",
             "compare_versions",

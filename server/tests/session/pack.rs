@@ -16,7 +16,7 @@ use super::support::{Desk, Scratch, on_each_database};
 use super::veil::{APPROVED, RECEIVED, with_a_sensitive_conflict};
 
 /// Whether the documented program finds that a pack fits, and what it says.
-fn verified(pack: &str, kept: Option<&str>) -> (bool, String) {
+pub fn verified(pack: &str, kept: Option<&str>) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pack");
     std::fs::write(&file, pack).unwrap();

@@ -14,6 +14,7 @@ use guard::key::{KeyPart, OperationKey};
 use guard::money::Money;
 use guard::operation::{Attempt, LeaseToken, Operation};
 use guard::payload::Payload;
+use guard::retention::HoldChange;
 use guard::review::ReviewChange;
 use guard::state::State;
 use guard::store::{AmendmentChange, Delivery, NewOperation, RecoveryChange, Replacement};
@@ -274,6 +275,9 @@ pub fn change(operation: &Operation, state: State, at: Timestamp) -> Replacement
         reconciled: None,
         counts,
         amendment: AmendmentChange::Keep,
+        payload: None,
+        hold: HoldChange::Keep,
+        dropped: None,
     }
 }
 

@@ -37,7 +37,10 @@ static COUNT: LazyLock<String> = LazyLock::new(|| {
 
 /// A sum of numbers is a wider type here than in SQLite.
 static BODIES: LazyLock<String> = LazyLock::new(|| {
-    format!("SELECT kind, number, bytes::bigint AS bytes FROM ({}) AS counted WHERE number > 0", BodiesRow::counted("$1"))
+    format!(
+        "SELECT kind, number, bytes::bigint AS bytes FROM ({}) AS counted WHERE number > 0",
+        BodiesRow::counted("$1")
+    )
 });
 
 static DROPPED: LazyLock<[String; 6]> = LazyLock::new(|| BodiesRow::dropped("$1"));

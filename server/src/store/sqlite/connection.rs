@@ -25,11 +25,12 @@ const WRITER_CACHE_KIB: u32 = 64 * 1024;
 /// Each reader keeps this much of the file in memory, in KiB.
 const READER_CACHE_KIB: u32 = 4 * 1024;
 
-/// The one connection that writes. What it has committed survives the loss of power.
+/// The one connection that writes. What it has committed survives the loss of power; what it has deleted is overwritten with noughts, so
+/// that a body that was dropped is not in the file any more, once the log was carried over.
 pub(super) fn writer(path: &Path) -> rusqlite::Result<Connection> {
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.execute_batch(&format!(
-        "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}; \
+        "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}; \
          PRAGMA journal_size_limit = {LOG_BYTES_KEPT}; PRAGMA cache_size = -{WRITER_CACHE_KIB};"
     ))?;
     Ok(connection)

@@ -181,7 +181,8 @@ mod tests {
         let due = plan(&connection, &super::DUE, ("w", 1, 0, [0_u8; 16], 10));
         let reads = due.iter().any(|step| {
             step.contains("USING INDEX operation_to_drop (workflow=? AND updated_at>? AND updated_at<?)")
-                || step.contains("USING INDEX operation_to_drop (workflow=? AND (updated_at,id)>(?,?) AND updated_at<?)")
+                || step
+                    .contains("USING INDEX operation_to_drop (workflow=? AND (updated_at,id)>(?,?) AND updated_at<?)")
         });
         assert!(reads && !due.iter().any(|step| step.contains("TEMP B-TREE")), "{due:#?}");
         let count = plan(&connection, &super::COUNT, ("w", 1, 10));
