@@ -86,9 +86,9 @@ pub(crate) async fn read_settings() -> Result<Settings, Failure> {
     let notice = crate::reply::take_notice(&visit, NOTICE).await;
     let mut workflows = configured(guard);
     if person.reach.companies.is_none() {
-        for configured in workflows.iter_mut().filter(|known| known.workflow.retention.payload_days.is_some()) {
-            let name = configured.workflow.name.as_str();
-            configured.retention = Some(guard.retention_standing(&person.reach, name).await?);
+        let standings = guard.retention_standings(&person.reach).await?;
+        for configured in &mut workflows {
+            configured.retention = standings.get(configured.workflow.name.as_str()).copied();
         }
     }
     let destinations = guard.catalogue().destinations.values().cloned().map(Destination::masked).collect();

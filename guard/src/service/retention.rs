@@ -1,5 +1,7 @@
 //! Bodies are dropped when their days are over or when somebody has them erased, unless a person placed a hold on them.
 
+use std::collections::BTreeMap;
+
 use chrono::TimeDelta;
 
 use super::report::check_text;
@@ -81,27 +83,29 @@ impl Guard {
         Ok(swept)
     }
 
-    /// How retention stands in a workflow within reach of whoever reaches every company.
+    /// How retention stands in each workflow that drops bodies after some days; what was dropped is counted within reach, what is due
+    /// in every company.
     ///
     /// # Errors
     /// The store's fault.
-    pub async fn retention_standing(&self, reach: &Reach, workflow: &str) -> Result<Standing, Refusal> {
-        let known = self.catalogue().workflows.get(workflow).cloned();
-        let Some(payload_days) = known.and_then(|known| known.workflow.retention.payload_days) else {
-            return Ok(Standing::default());
-        };
+    pub async fn retention_standings(&self, reach: &Reach) -> Result<BTreeMap<String, Standing>, Refusal> {
+        let workflows = self.retained_workflows();
+        let mut standings = BTreeMap::new();
+        if workflows.is_empty() {
+            return Ok(standings);
+        }
         let now = self.now();
-        let until = now - TimeDelta::days(payload_days.into());
-        let due = self.inner.store.count_due_to_drop(workflow, until, DUE_COUNTED_MAX).await?;
         let from = start_of_hour(now - TimeDelta::days(DROPPED_COUNTED_DAYS));
         let counts = self.inner.store.counts(reach, from, now + TimeDelta::hours(1)).await?;
-        let dropped =
-            || counts.iter().filter(|count| count.counted == Counted::BodyDropped && count.workflow == workflow);
-        Ok(Standing {
-            due,
-            dropped: dropped().map(|count| count.number).sum(),
-            last: dropped().map(|count| count.hour).max(),
-        })
+        for (workflow, payload_days) in workflows {
+            let until = now - TimeDelta::days(payload_days.into());
+            let due = self.inner.store.count_due_to_drop(&workflow, until, DUE_COUNTED_MAX).await?;
+            let is_drop = |count: &&Count| count.counted == Counted::BodyDropped && count.workflow == workflow;
+            let dropped = counts.iter().filter(is_drop).map(|count| count.number).sum();
+            let last = counts.iter().filter(is_drop).map(|count| count.hour).max();
+            standings.insert(workflow, Standing { due, dropped, last });
+        }
+        Ok(standings)
     }
 
     /// How content stands for an operation within reach and its document: what is kept, what is on hold, what is in the way.

@@ -460,7 +460,9 @@ async fn two_processes_drop_each_operation_once(fresh: Fresh) {
     let mut sweeps = (Sweep::default(), Sweep::default());
     assert_eq!(sweeps.0.turn(&world.guard, "third", &nobody_stops).await.unwrap(), 3);
     assert_eq!(sweeps.1.turn(&world.guard, "fourth", &nobody_stops).await.unwrap(), 0);
-    let standing = world.guard.retention_standing(&Reach::EVERYTHING, "handoff").await.unwrap();
+    let standings = world.guard.retention_standings(&Reach::EVERYTHING).await.unwrap();
+    assert_eq!(standings.keys().collect::<Vec<_>>(), ["handoff"]);
+    let standing = standings["handoff"];
     assert_eq!((standing.due, standing.dropped), (0, 6), "what was dropped long ago is not counted");
     world.verify().await;
     world.fresh.remove().await;
