@@ -182,17 +182,10 @@ impl DecisionName {
         }
     }
 
-    /// Whether it kept a repetition from doing the same again.
-    pub const fn prevents_duplicate(self) -> bool {
-        match self {
-            Self::Replay | Self::Superseded | Self::InProgress | Self::Unknown => true,
-            Self::Proceed
-            | Self::AwaitingApproval
-            | Self::ApprovalMissing
-            | Self::PreviousRevision
-            | Self::Rejected
-            | Self::Conflict => false,
-        }
+    /// Whether it held back a repetition of what was permitted before. How many duplicates that prevented is another number:
+    /// [`crate::summary::Counted::Prevented`].
+    pub const fn holds_repetition(self) -> bool {
+        crate::summary::Prevention::of(self).is_some()
     }
 }
 

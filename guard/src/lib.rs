@@ -7,6 +7,7 @@ pub mod access;
 pub mod activity;
 pub mod actor;
 pub mod amendment;
+pub mod board;
 pub mod call;
 pub mod canonical;
 pub mod clock;

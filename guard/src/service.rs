@@ -19,6 +19,7 @@ mod message;
 mod notification;
 mod pack;
 mod period;
+mod proof;
 mod reconciliation;
 mod recovery;
 mod report;
@@ -66,7 +67,7 @@ use crate::state::{State, StateName};
 use crate::store::{
     AmendmentChange, Catalogue, RecoveryChange, Registry, Replaced, Replacement, Store, VersionedWorkflow,
 };
-use crate::summary::{Count, Counted};
+use crate::summary::{Count, Counted, SettledBy, TruthWithin};
 use crate::token::{Reach, Scope, Token};
 use crate::trail::{Entry, EntryKind, detail};
 use crate::view::OperationView;
@@ -236,7 +237,26 @@ impl Guard {
         // What people did about it was about the state that it was in.
         let is_over = operation.state.is_uncertain() && transition.state.name() != operation.state.name();
         let review = if is_over { ReviewChange::End } else { ReviewChange::Keep };
-        Ok(Replacement { supersedes, recovery, review, amendment, ..transition.of(operation) })
+        let contradicts = transition.state.name() == StateName::Disputed && !operation.state.is_uncertain();
+        let contradicted = contradicts && self.was_decided_by_person(operation).await?;
+        let at = transition.at;
+        let mut replacement = Replacement { supersedes, recovery, review, amendment, ..transition.of(operation) };
+        if contradicted {
+            replacement.counts.push(count_of(operation, Counted::Contradicted, at));
+        }
+        Ok(replacement)
+    }
+
+    /// Whether what an operation was last held as, confirmed or failed, rests on the decision of a person.
+    async fn was_decided_by_person(&self, operation: &Operation) -> Result<bool, Refusal> {
+        let settled = [StateName::Confirmed, StateName::Failed].map(|state| text(state.as_str()));
+        let entries = self.latest_entries(operation).await?;
+        let last = entries.windows(2).rev().find_map(|pair| {
+            let [before, entry] = pair else { return None };
+            let state = entry.detail.member("state").filter(|state| settled.contains(state));
+            state.filter(|state| before.detail.member("state") != Some(state)).map(|_| entry)
+        });
+        Ok(last.is_some_and(|entry| matches!(entry.kind, EntryKind::Resolved | EntryKind::CandidateConfirmed)))
     }
 
     /// The revision that an operation supersedes once it is confirmed, by whomever.
@@ -279,18 +299,18 @@ impl Transition {
     fn of(self, operation: &Operation) -> Replacement {
         let Self { state, at, actor, kind, facts } = self;
         let entered = state.name();
-        let counts = if entered == operation.state.name() {
-            Vec::new()
-        } else {
-            let key = &operation.key;
-            vec![Count::one(
-                key.workflow.as_str(),
-                key.company.as_str(),
-                Counted::Entered(entered),
-                at,
-                operation.money.as_ref(),
-            )]
-        };
+        let mut counts = Vec::new();
+        if entered != operation.state.name() {
+            counts.push(count_of(operation, Counted::Entered(entered), at));
+        }
+        if !state.is_uncertain()
+            && let Some((since, by)) = operation.state.uncertain_since().zip(SettledBy::of(&actor))
+        {
+            let seconds = u64::try_from((at - since).num_seconds()).unwrap_or_default();
+            counts.push(count_of(operation, Counted::Settled(by), at));
+            counts.push(count_of(operation, Counted::Truth(TruthWithin::of(seconds)), at).without_money());
+            counts.push(Count { number: seconds, ..count_of(operation, Counted::TruthSeconds, at).without_money() });
+        }
         let mut members = vec![("state".to_owned(), text(entered.as_str()))];
         if let Json::Object(facts) = facts {
             members.extend(facts);
@@ -317,6 +337,12 @@ impl Transition {
             dropped: None,
         }
     }
+}
+
+/// One of a kind, for an operation and its money.
+fn count_of(operation: &Operation, counted: Counted, at: Timestamp) -> Count {
+    let key = &operation.key;
+    Count::one(key.workflow.as_str(), key.company.as_str(), counted, at, operation.money.as_ref())
 }
 
 fn text(value: &str) -> Json {

@@ -197,6 +197,20 @@ impl State {
         matches!(self, Self::Unknown { .. } | Self::Disputed { .. })
     }
 
+    /// Since when it is uncertain, where it is.
+    pub const fn uncertain_since(&self) -> Option<Timestamp> {
+        match self {
+            Self::Unknown { since, .. } | Self::Disputed { since, .. } => Some(*since),
+            Self::AwaitingApproval
+            | Self::Rejected { .. }
+            | Self::Acquired { .. }
+            | Self::Sending { .. }
+            | Self::Released { .. }
+            | Self::Failed { .. }
+            | Self::Confirmed { .. } => None,
+        }
+    }
+
     /// The state after `event`: the one table of what may follow on what. An equal state means that nothing changes.
     ///
     /// # Errors

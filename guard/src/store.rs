@@ -9,6 +9,7 @@ mod lists;
 mod look_alike;
 mod notification;
 mod period;
+mod proof;
 mod reconciliation;
 mod retention;
 mod review;
@@ -53,6 +54,7 @@ pub use lists::Lists;
 pub use look_alike::{LookAlikeQuestion, LookAlikes};
 pub use notification::{Notifications, Tried};
 pub use period::Periods;
+pub use proof::{PreventedDuplicate, Proofs};
 pub use reconciliation::Reconciliations;
 pub use retention::Retentions;
 pub use review::Reviews;
@@ -182,6 +184,9 @@ pub struct Delivery {
     pub request_id: Option<String>,
     /// What is counted for it.
     pub count: Count,
+    /// The attempt on account of which it was held back, where it was: nothing that is shown, and not read back.
+    #[serde(skip)]
+    pub held_by: Option<u32>,
 }
 
 /// Operations and what belongs to them.
@@ -195,6 +200,7 @@ pub trait Store:
     + LookAlikes
     + Notifications
     + Periods
+    + Proofs
     + Reconciliations
     + Retentions
     + Reviews
@@ -253,7 +259,9 @@ pub trait Store:
     async fn deliveries(&self, operation: OperationId, limit: u32) -> Result<Vec<Delivery>, StoreFault>;
 
     /// Takes note of a delivery. It is counted and told at most a second later, behind the answer: a crash may lose that second.
-    /// Raises the operation's duplicates prevented where the decision prevents one, and the hits of the conflict where it names one.
+    /// Raises how often the operation was asked for again where the decision held a repetition back, and the hits of the conflict
+    /// where it names one. The first repetition that an attempt holds back is kept ([`Proofs`]), and counted at once where the
+    /// operation is confirmed.
     fn note_delivery(&self, delivery: Delivery);
 
     /// The counts of hours from `from` (inclusive) to `to` (exclusive) within reach, summed over slots of writers.

@@ -398,7 +398,7 @@ impl Run {
             let heard = self.heard.iter().filter(|heard| **heard == name).count() as u64;
             prop_assert_eq!(memory.counted(Counted::Decision(name)), heard, "{}", name.as_str());
         }
-        let prevented = self.heard.iter().filter(|heard| heard.prevents_duplicate()).count() as u64;
+        let prevented = self.heard.iter().filter(|heard| heard.holds_repetition()).count() as u64;
         let held = self.operation().filter(|operation| operation.id == id).map(|held| held.duplicates_prevented);
         prop_assert_eq!(held, Some(prevented));
         Ok(())

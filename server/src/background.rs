@@ -30,6 +30,10 @@ pub const SWEEP_ROWS_MAX: u32 = 200;
 /// A configuration that another process changed is in force here after this time, in milliseconds.
 pub const REFRESH_MILLISECONDS: u64 = 1_000;
 
+/// Repetitions that were held back are looked after this often: so late is it counted that a duplicate was prevented, where that was
+/// not yet certain when it came.
+pub const SETTLE_HELD_MILLISECONDS: u64 = 1_000;
+
 /// Sessions that are over are deleted this often, in seconds.
 pub const SESSIONS_SECONDS: u64 = 600;
 
@@ -39,6 +43,9 @@ pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     let repeat = |name, period, step| tasks.spawn(repeat(name, period, server.draining.clone(), step));
     let guard = server.guard.clone();
     repeat("sweep", Duration::from_millis(SWEEP_MILLISECONDS), step(move || sweep(guard.clone())));
+    let guard = server.guard.clone();
+    let period = Duration::from_millis(SETTLE_HELD_MILLISECONDS);
+    repeat("duplicates", period, step(move || settle_held(guard.clone())));
     let guard = server.guard.clone();
     repeat("refresh", Duration::from_millis(REFRESH_MILLISECONDS), step(move || refresh(guard.clone())));
     let database = server.database.clone();
@@ -121,6 +128,11 @@ async fn sweep(guard: Guard) -> Result<(), Refusal> {
     if proposals > 0 {
         tracing::info!(proposals, "ended proposals that nobody decided in time");
     }
+    Ok(())
+}
+
+async fn settle_held(guard: Guard) -> Result<(), Refusal> {
+    while guard.settle_held(SWEEP_ROWS_MAX).await? == SWEEP_ROWS_MAX {}
     Ok(())
 }
 

@@ -5,18 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::sync::{Mutex, PoisonError};
 
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use chrono::TimeDelta;
+use guard::board::Numbers;
 use guard::clock::Timestamp;
 use guard::notification::{ChannelState, WayName};
 use guard::reconciliation::{Bucket, OpenDuplicates, Run};
 use guard::refusal::Refusal;
-use guard::summary::{Count, Counted, Recovering, Waiting, start_of_hour};
+use guard::summary::{Count, Counted, Prevention, Recovering, TruthWithin, Waiting};
 use guard::token::{Reach, Scope};
 
 use crate::caller::Caller;
@@ -25,9 +24,6 @@ use crate::state::Server;
 
 /// The media type of the text format.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// Counts of an hour are taken as final this long after its start: late deliveries have been written by then.
-const HOURS_UNTIL_FINAL: i64 = 3;
 
 /// `GET /metrics`: what a token with `metrics:read` reaches; everything where the server is configured open.
 pub async fn metrics(State(server): State<Server>, headers: HeaderMap) -> Result<Response, Problem> {
@@ -40,7 +36,7 @@ pub async fn metrics(State(server): State<Server>, headers: HeaderMap) -> Result
     };
     let mut text = String::with_capacity(16 * 1024);
     write_build(&mut text);
-    write_totals(&mut text, &server.totals.within(&server, &reach).await?);
+    write_totals(&mut text, &add(&server.guard.counts_in_all(&reach).await?));
     write_waiting(&mut text, &server.guard.waiting(&reach).await?, server.guard.now());
     write_recovering(&mut text, server.guard.recovering(&reach).await?);
     let (runs, duplicates) = (server.guard.last_reconciliations(&reach), server.guard.open_duplicates(&reach));
@@ -62,36 +58,26 @@ pub async fn metrics(State(server): State<Server>, headers: HeaderMap) -> Result
     Ok(([(CONTENT_TYPE, TEXT_FORMAT), (CACHE_CONTROL, "no-store")], text).into_response())
 }
 
-/// How often each thing was counted.
-type Sums = BTreeMap<(String, String, Counted), u64>;
+/// What was counted, by workflow and company.
+type Sums = BTreeMap<(String, String), Labelled>;
 
-/// The counts of hours that are over, so that a scrape reads only the last few.
+/// What was counted in one workflow and company.
 #[derive(Default)]
-pub struct Totals {
-    over: Mutex<Option<(Timestamp, Sums)>>,
+struct Labelled {
+    /// By decision, state and answer, as the store names them.
+    each: BTreeMap<Counted, u64>,
+    /// Added up as the desk does.
+    numbers: Numbers,
 }
 
-impl Totals {
-    /// All counts within reach.
-    async fn within(&self, server: &Server, reach: &Reach) -> Result<Sums, Refusal> {
-        let final_until = start_of_hour(server.guard.now()) - TimeDelta::hours(HOURS_UNTIL_FINAL);
-        let known = self.over.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (until, mut sums) = known.unwrap_or((Timestamp::UNIX_EPOCH, Sums::new()));
-        if until < final_until {
-            add(&mut sums, server.guard.counts(&Reach::EVERYTHING, until, final_until).await?);
-            *self.over.lock().unwrap_or_else(PoisonError::into_inner) = Some((final_until, sums.clone()));
-        }
-        let from = until.max(final_until);
-        add(&mut sums, server.guard.counts(&Reach::EVERYTHING, from, Timestamp::MAX_UTC).await?);
-        sums.retain(|(workflow, company, _), _| reach.workflow(workflow) && reach.company(company));
-        Ok(sums)
-    }
-}
-
-fn add(sums: &mut Sums, counts: Vec<Count>) {
+fn add(counts: &[Count]) -> Sums {
+    let mut sums = Sums::new();
     for count in counts {
-        *sums.entry((count.workflow, count.company, count.counted)).or_default() += count.number;
+        let sum = sums.entry((count.workflow.clone(), count.company.clone())).or_default();
+        *sum.each.entry(count.counted).or_default() += count.number;
+        sum.numbers.add(count);
     }
+    sums
 }
 
 fn write_build(text: &mut String) {
@@ -100,50 +86,96 @@ fn write_build(text: &mut String) {
 }
 
 fn write_totals(text: &mut String, sums: &Sums) {
-    head(text, "onceover_decisions_total", "counter", "Begins by the decision they got.");
-    for ((workflow, company, counted), number) in sums {
-        if let Some(decision) = counted.decision_label() {
+    let mut each = |name: &str, help: &str, label: &str, of: fn(Counted) -> Option<&'static str>| {
+        head(text, name, "counter", help);
+        for ((workflow, company), sum) in sums {
             let labels = labels(workflow, company);
-            let _ = writeln!(text, "onceover_decisions_total{{{labels},decision=\"{decision}\"}} {number}");
+            for (counted, number) in &sum.each {
+                if let Some(value) = of(*counted) {
+                    let _ = writeln!(text, "{name}{{{labels},{label}=\"{value}\"}} {number}");
+                }
+            }
         }
-    }
-    head(text, "onceover_states_entered_total", "counter", "Operations by the state they came into.");
-    for ((workflow, company, counted), number) in sums {
-        if let Counted::Entered(state) = counted {
-            let labels = labels(workflow, company);
-            let _ = writeln!(text, "onceover_states_entered_total{{{labels},state=\"{}\"}} {number}", state.as_str());
-        }
-    }
-    head(text, "onceover_lookups_total", "counter", "Looks at a destination for what is unknown, by what they showed.");
-    for ((workflow, company, counted), number) in sums {
-        if let Counted::LookedUp(answer) = counted {
-            let labels = labels(workflow, company);
-            let _ = writeln!(text, "onceover_lookups_total{{{labels},answer=\"{}\"}} {number}", answer.as_str());
-        }
-    }
+    };
+    let help = "Begins by the decision they got.";
+    each("onceover_decisions_total", help, "decision", Counted::decision_label);
+    let help = "Operations by the state they came into.";
+    each("onceover_states_entered_total", help, "state", |counted| {
+        if let Counted::Entered(state) = counted { Some(state.as_str()) } else { None }
+    });
+    let help = "Looks at a destination for what is unknown, by what they showed.";
+    each("onceover_lookups_total", help, "answer", |counted| {
+        if let Counted::LookedUp(answer) = counted { Some(answer.as_str()) } else { None }
+    });
+    let help = "Begins that repeated what was permitted before and were held back, every ask of a worker that waits among them.";
+    each("onceover_repetitions_total", help, "kind", |counted| counted.held_as().map(Prevention::as_str));
+    let help = "Uncertain operations that were settled, by who brought the truth.";
+    each("onceover_settled_total", help, "by", |counted| {
+        if let Counted::Settled(by) = counted { Some(by.as_str()) } else { None }
+    });
     let help = "Payloads, responses and files that were dropped by retention or erased.";
     head(text, "onceover_bodies_dropped_total", "counter", help);
-    for ((workflow, company, counted), number) in sums {
-        if *counted == Counted::BodyDropped {
-            let labels = labels(workflow, company);
-            let _ = writeln!(text, "onceover_bodies_dropped_total{{{labels}}} {number}");
+    for ((workflow, company), sum) in sums {
+        if let Some(number) = sum.each.get(&Counted::BodyDropped) {
+            let _ = writeln!(text, "onceover_bodies_dropped_total{{{}}} {number}", labels(workflow, company));
         }
     }
-    let mut prevented: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for ((workflow, company, counted), number) in sums {
-        if counted.decision().is_some() {
-            let sum = prevented.entry((workflow, company)).or_default();
-            *sum += if counted.prevents_duplicate() { *number } else { 0 };
+    write_prevented(text, sums);
+    write_truth(text, sums);
+    let name = "onceover_decisions_contradicted_total";
+    head(text, name, "counter", "Decisions of people on uncertain operations that a later truth contradicted.");
+    for ((workflow, company), sum) in sums {
+        let _ = writeln!(text, "{name}{{{}}} {}", labels(workflow, company), sum.numbers.contradicted);
+    }
+}
+
+/// The duplicates that were prevented. A workflow and company that was asked anything has every kind, if only with 0: an increase can be
+/// told from a metric that begins.
+fn write_prevented(text: &mut String, sums: &Sums) {
+    let name = "onceover_duplicates_prevented_total";
+    let help =
+        "Confirmed operations that would have been done twice, each once, by how the first repetition was held back.";
+    head(text, name, "counter", help);
+    for ((workflow, company), sum) in sums {
+        for kind in Prevention::ALL {
+            let (labels, number) = (labels(workflow, company), sum.numbers.prevented_as(kind).number);
+            let _ = writeln!(text, "{name}{{{labels},kind=\"{}\"}} {number}", kind.as_str());
         }
     }
-    head(
-        text,
-        "onceover_duplicates_prevented_total",
-        "counter",
-        "Repetitions that were kept from doing the same again.",
-    );
-    for ((workflow, company), number) in prevented {
-        let _ = writeln!(text, "onceover_duplicates_prevented_total{{{}}} {number}", labels(workflow, company));
+    let name = "onceover_duplicates_prevented_money_total";
+    head(text, name, "counter", "The money of these operations, each once, in units of its currency.");
+    for ((workflow, company), sum) in sums {
+        for kind in Prevention::ALL {
+            for money in sum.numbers.prevented_as(kind).amounts() {
+                let (labels, kind, currency) = (labels(workflow, company), kind.as_str(), Label(&money.currency));
+                let _ = writeln!(text, "{name}{{{labels},kind=\"{kind}\",currency=\"{currency}\"}} {}", money.amount);
+            }
+        }
+    }
+}
+
+/// How long uncertain operations were uncertain, by workflow: the bounds are the desk's.
+fn write_truth(text: &mut String, sums: &Sums) {
+    let name = "onceover_time_to_truth_seconds";
+    head(text, name, "histogram", "How long operations that were settled had been uncertain.");
+    let mut workflows: BTreeMap<&str, ([u64; TruthWithin::COUNT], u64)> = BTreeMap::new();
+    for ((workflow, _), sum) in sums {
+        let (truth, seconds) = workflows.entry(workflow).or_default();
+        for (all, number) in truth.iter_mut().zip(sum.numbers.truth) {
+            *all += number;
+        }
+        *seconds += sum.numbers.truth_seconds;
+    }
+    for (workflow, (truth, seconds)) in workflows {
+        let workflow = Label(workflow);
+        let mut number = 0;
+        for within in TruthWithin::all() {
+            number += truth.get(within.place()).copied().unwrap_or_default();
+            let bound = within.bound_seconds().map_or_else(|| "+Inf".to_owned(), |bound| bound.to_string());
+            let _ = writeln!(text, "{name}_bucket{{workflow=\"{workflow}\",le=\"{bound}\"}} {number}");
+        }
+        let _ = writeln!(text, "{name}_sum{{workflow=\"{workflow}\"}} {seconds}");
+        let _ = writeln!(text, "{name}_count{{workflow=\"{workflow}\"}} {number}");
     }
 }
 
@@ -163,6 +195,10 @@ fn write_waiting(text: &mut String, waiting: &Waiting, now: Timestamp) {
         "How long the oldest uncertain operation has been so; 0 without one.",
     );
     let _ = writeln!(text, "onceover_uncertain_oldest_age_seconds {}.{:03}", age / 1_000, age % 1_000);
+    head(text, "onceover_uncertain_money", "gauge", "The money of these operations, in units of its currency.");
+    for money in &waiting.at_risk {
+        let _ = writeln!(text, "onceover_uncertain_money{{currency=\"{}\"}} {}", Label(&money.currency), money.amount);
+    }
     head(text, "onceover_open_conflicts", "gauge", "Conflicts that nobody has settled, counted up to 10000.");
     let _ = writeln!(text, "onceover_open_conflicts {}", waiting.open_conflicts);
 }
@@ -261,6 +297,7 @@ mod tests {
     use guard::lookup::AnswerClass;
     use guard::recovery::Answer;
     use guard::state::StateName;
+    use guard::summary::SettledBy;
 
     use super::*;
 
@@ -270,16 +307,30 @@ mod tests {
     }
 
     #[test]
-    fn every_decision_counts_and_some_prevent_a_duplicate() {
-        let key = |counted| ("handoff".to_owned(), "acme".to_owned(), counted);
-        let sums = Sums::from([
-            (key(Counted::Decision(DecisionName::Proceed)), 2),
-            (key(Counted::Decision(DecisionName::Replay)), 3),
-            (key(Counted::Decision(DecisionName::InProgress)), 4),
-            (key(Counted::Entered(StateName::Confirmed)), 1),
-            (key(Counted::BodyDropped), 6),
-            (key(Counted::LookedUp(Answer::Absent)), 2),
-            (key(Counted::LookedUp(Answer::Inconclusive(AnswerClass::Timeout))), 5),
+    fn asks_and_duplicates_are_counted_apart() {
+        let count = |counted, number, currency: &str, ten_thousandths| Count {
+            workflow: "handoff".to_owned(),
+            company: "acme".to_owned(),
+            counted,
+            hour: Timestamp::UNIX_EPOCH,
+            number,
+            currency: currency.to_owned(),
+            ten_thousandths,
+        };
+        let sums = add(&[
+            count(Counted::Decision(DecisionName::Proceed), 2, "", 0),
+            count(Counted::Decision(DecisionName::Replay), 3, "EUR", 90_000),
+            count(Counted::Decision(DecisionName::InProgress), 4, "EUR", 120_000),
+            count(Counted::Entered(StateName::Confirmed), 1, "", 0),
+            count(Counted::BodyDropped, 6, "", 0),
+            count(Counted::LookedUp(Answer::Absent), 2, "", 0),
+            count(Counted::LookedUp(Answer::Inconclusive(AnswerClass::Timeout)), 5, "", 0),
+            count(Counted::Prevented(Prevention::Replay), 1, "EUR", 30_000),
+            count(Counted::Prevented(Prevention::InProgress), 1, "INR", 11_805_000),
+            count(Counted::Settled(SettledBy::Recovery), 2, "", 0),
+            count(Counted::Truth(TruthWithin::of(30)), 1, "", 0),
+            count(Counted::Truth(TruthWithin::of(9_999_999)), 1, "", 0),
+            count(Counted::TruthSeconds, 10_000_029, "", 0),
         ]);
         let mut text = String::new();
         write_totals(&mut text, &sums);
@@ -296,12 +347,44 @@ mod tests {
         # TYPE onceover_lookups_total counter
         onceover_lookups_total{workflow="handoff",company="acme",answer="absent"} 2
         onceover_lookups_total{workflow="handoff",company="acme",answer="timeout"} 5
-        # HELP onceover_bodies_dropped_total Payloads, responses and files that were dropped by retention or erased.
-        # TYPE onceover_bodies_dropped_total counter
-        onceover_bodies_dropped_total{workflow="handoff",company="acme"} 6
-        # HELP onceover_duplicates_prevented_total Repetitions that were kept from doing the same again.
+        # HELP onceover_repetitions_total Begins that repeated what was permitted before and were held back, every ask of a worker that waits among them.
+        # TYPE onceover_repetitions_total counter
+        onceover_repetitions_total{workflow="handoff",company="acme",kind="replay"} 3
+        onceover_repetitions_total{workflow="handoff",company="acme",kind="in_progress"} 4
+        # HELP onceover_settled_total Uncertain operations that were settled, by who brought the truth.
+        # TYPE onceover_settled_total counter
+        onceover_settled_total{workflow="handoff",company="acme",by="recovery"} 2
+        # HELP onceover_duplicates_prevented_total Confirmed operations that would have been done twice, each once, by how the first repetition was held back.
         # TYPE onceover_duplicates_prevented_total counter
-        onceover_duplicates_prevented_total{workflow="handoff",company="acme"} 7
+        onceover_duplicates_prevented_total{workflow="handoff",company="acme",kind="replay"} 1
+        onceover_duplicates_prevented_total{workflow="handoff",company="acme",kind="proxy_replay"} 0
+        onceover_duplicates_prevented_total{workflow="handoff",company="acme",kind="superseded"} 0
+        onceover_duplicates_prevented_total{workflow="handoff",company="acme",kind="in_progress"} 1
+        onceover_duplicates_prevented_total{workflow="handoff",company="acme",kind="unknown"} 0
+        # HELP onceover_duplicates_prevented_money_total The money of these operations, each once, in units of its currency.
+        # TYPE onceover_duplicates_prevented_money_total counter
+        onceover_duplicates_prevented_money_total{workflow="handoff",company="acme",kind="replay",currency="EUR"} 3.00
+        onceover_duplicates_prevented_money_total{workflow="handoff",company="acme",kind="in_progress",currency="INR"} 1180.50
+        # HELP onceover_time_to_truth_seconds How long operations that were settled had been uncertain.
+        # TYPE onceover_time_to_truth_seconds histogram
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="10"} 0
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="60"} 1
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="300"} 1
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="900"} 1
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="3600"} 1
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="14400"} 1
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="43200"} 1
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="86400"} 1
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="259200"} 1
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="604800"} 1
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="1209600"} 1
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="2592000"} 1
+        onceover_time_to_truth_seconds_bucket{workflow="handoff",le="+Inf"} 2
+        onceover_time_to_truth_seconds_sum{workflow="handoff"} 10000029
+        onceover_time_to_truth_seconds_count{workflow="handoff"} 2
+        # HELP onceover_decisions_contradicted_total Decisions of people on uncertain operations that a later truth contradicted.
+        # TYPE onceover_decisions_contradicted_total counter
+        onceover_decisions_contradicted_total{workflow="handoff",company="acme"} 0
         "#);
     }
 }

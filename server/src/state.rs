@@ -18,7 +18,6 @@ use crate::calls::CallLog;
 use crate::destination::Destinations;
 use crate::latency::Latency;
 use crate::live::Live;
-use crate::metrics::Totals;
 use crate::notification::Notifications;
 use crate::store::Database;
 use crate::tokens::Tokens;
@@ -108,8 +107,6 @@ pub struct Shared {
     pub latency: Latency,
     /// What was asked lately and waits to be kept.
     pub calls: CallLog,
-    /// The counts of hours that are over.
-    pub totals: Totals,
 }
 
 impl Server {
@@ -150,7 +147,6 @@ impl Server {
             live,
             latency: Latency::default(),
             calls,
-            totals: Totals::default(),
         };
         Self { shared: Arc::new(shared) }
     }

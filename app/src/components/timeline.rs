@@ -363,7 +363,7 @@ fn of_deliveries(deliveries: &[Delivery]) -> Vec<Happening> {
                 sentence = format!("{sentence} ({times} since {})", wording::moment(oldest.at));
             }
             let named = [("delivery", newest.delivery_id.clone()), ("request", newest.request_id.clone())];
-            let is_prevented = newest.decision.prevents_duplicate();
+            let is_prevented = newest.decision.holds_repetition();
             Some(Happening {
                 at: newest.at,
                 sequence: None,

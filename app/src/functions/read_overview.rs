@@ -123,13 +123,15 @@ impl Kind {
     }
 }
 
-/// How often something was kept from being done twice, and what that would have cost.
+/// What was kept from being done twice, each operation once, and what that would have cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Prevented {
-    /// How often.
+    /// How many operations.
     pub number: u64,
     /// The money, a sum for each currency.
     pub money: Vec<Money>,
+    /// How often a repetition was held back for it; who waits asks often.
+    pub asks: u64,
 }
 
 /// The decisions of one stretch of time, in the order of [`Kind::ALL`].
@@ -288,14 +290,9 @@ mod summary {
     use std::collections::BTreeMap;
 
     use chrono::{DurationRound as _, TimeDelta};
-    use guard::{
-        clock::Timestamp,
-        state::StateName,
-        store::Catalogue,
-        summary::{Count, Counted},
-    };
+    use guard::{board::Numbers, clock::Timestamp, state::StateName, store::Catalogue, summary::Count};
 
-    use super::{Bar, Kind, Money, Prevented, Span, WorkflowRow};
+    use super::{Bar, Kind, Prevented, Span, WorkflowRow};
 
     pub(super) struct Summary {
         pub prevented: Prevented,
@@ -317,92 +314,58 @@ mod summary {
         bars(span, now).first().map_or(now, |bar| bar.start)
     }
 
-    fn is_prevention(count: &Count) -> bool {
-        count.counted.prevents_duplicate()
-    }
-
     /// What was prevented in all that these count.
     pub(super) fn prevented(counts: &[Count]) -> Prevented {
-        let mut prevented = Adding::default();
-        counts.iter().filter(|count| is_prevention(count)).for_each(|count| prevented.add(count));
-        prevented.done()
+        told(&Numbers::of(counts))
+    }
+
+    fn told(numbers: &Numbers) -> Prevented {
+        let all = numbers.prevented_in_all();
+        Prevented { number: all.number, money: all.amounts(), asks: numbers.repetitions() }
     }
 
     /// Adds the hourly counts of a span up.
     pub(super) fn of(counts: &[Count], span: Span, now: Timestamp, catalogue: &Catalogue) -> Summary {
         let mut bars = bars(span, now);
-        let mut workflows: BTreeMap<&str, (WorkflowRow, Adding)> = BTreeMap::new();
+        let mut workflows: BTreeMap<&str, (WorkflowRow, Numbers)> = BTreeMap::new();
         for (name, known) in catalogue.workflows.iter().filter(|(_, known)| !known.is_retired) {
             let row =
                 WorkflowRow { name: name.clone(), title: known.workflow.title().to_owned(), ..WorkflowRow::default() };
-            workflows.insert(name, (row, Adding::default()));
+            workflows.insert(name, (row, Numbers::default()));
         }
 
         for count in counts {
-            let (row, saved) = workflows.entry(&count.workflow).or_insert_with(|| {
+            let (_, numbers) = workflows.entry(&count.workflow).or_insert_with(|| {
                 let (name, title) = (count.workflow.clone(), count.workflow.clone());
-                (WorkflowRow { name, title, ..WorkflowRow::default() }, Adding::default())
+                (WorkflowRow { name, title, ..WorkflowRow::default() }, Numbers::default())
             });
-            if is_prevention(count) {
-                saved.add(count);
-            }
-            match count.counted {
-                Counted::Decision(_) | Counted::ProxyReplay => {
-                    let Some(kind) = count.counted.decision().map(Kind::of) else { continue };
-                    let place = bars.partition_point(|bar| bar.start <= count.hour);
-                    if let Some(bar) = place.checked_sub(1).and_then(|place| bars.get_mut(place)) {
-                        bar.numbers[kind as usize] += count.number;
-                    }
-                    row.asked += count.number;
-                    match kind {
-                        Kind::Sent => row.sent += count.number,
-                        Kind::Conflict => row.conflicts += count.number,
-                        Kind::Replayed | Kind::Held | Kind::Stopped => {}
-                    }
-                }
-                Counted::Entered(state) => match state {
-                    StateName::Confirmed => row.confirmed += count.number,
-                    StateName::Unknown | StateName::Disputed => row.uncertain += count.number,
-                    StateName::AwaitingApproval
-                    | StateName::Rejected
-                    | StateName::Acquired
-                    | StateName::Sending
-                    | StateName::Released
-                    | StateName::Failed => {}
-                },
-                Counted::LookedUp(_) | Counted::BodyDropped => {}
+            numbers.add(count);
+            let Some(kind) = count.counted.decision().map(Kind::of) else { continue };
+            let place = bars.partition_point(|bar| bar.start <= count.hour);
+            if let Some(bar) = place.checked_sub(1).and_then(|place| bars.get_mut(place)) {
+                bar.numbers[kind as usize] += count.number;
             }
         }
-        let workflows = workflows.into_values().map(|(row, saved)| WorkflowRow { prevented: saved.done(), ..row });
+        let workflows = workflows.into_values().map(|(row, numbers)| WorkflowRow {
+            asked: numbers.asked,
+            sent: numbers.sent,
+            prevented: told(&numbers),
+            confirmed: numbers.entered.get(&StateName::Confirmed).copied().unwrap_or_default(),
+            uncertain: numbers.became_uncertain(),
+            conflicts: numbers.conflicts,
+            ..row
+        });
         Summary { prevented: prevented(counts), bars, workflows: workflows.collect() }
-    }
-
-    #[derive(Default)]
-    struct Adding {
-        number: u64,
-        money: BTreeMap<String, i64>,
-    }
-
-    impl Adding {
-        fn add(&mut self, count: &Count) {
-            self.number += count.number;
-            if !count.currency.is_empty() {
-                let sum = self.money.entry(count.currency.clone()).or_default();
-                *sum = sum.saturating_add(count.ten_thousandths);
-            }
-        }
-
-        fn done(self) -> Prevented {
-            let sums = self.money.into_iter().filter(|(_, sum)| *sum != 0);
-            let money = sums.map(|(currency, sum)| Money::from_ten_thousandths(sum.into(), currency));
-            Prevented { number: self.number, money: money.collect() }
-        }
     }
 
     #[cfg(test)]
     mod tests {
         use chrono::TimeZone as _;
-        use guard::decision::DecisionName;
+        use guard::{
+            decision::DecisionName,
+            money::Money,
+            summary::{Counted, Prevention},
+        };
 
         use super::*;
 
@@ -426,6 +389,7 @@ mod summary {
             let counts = [
                 count(Counted::Decision(DecisionName::Proceed), hour(0), 5, 50_000),
                 count(replay, hour(23), 2, 20_000),
+                count(Counted::Prevented(Prevention::Replay), hour(22), 1, 10_000),
                 count(Counted::Entered(StateName::Unknown), hour(1), 1, 10_000),
             ];
             let summary = of(&counts, Span::Day, now, &Catalogue::default());
@@ -433,10 +397,10 @@ mod summary {
             assert_eq!(summary.bars[23].numbers, [5, 0, 0, 0, 0]);
             assert_eq!(summary.bars[0].numbers, [0, 2, 0, 0, 0]);
             assert_eq!(start(Span::Day, now), hour(23));
-            assert_eq!(summary.prevented.number, 2);
-            assert_eq!(summary.prevented.money, [Money::from_ten_thousandths(20_000, "EUR".to_owned())]);
+            assert_eq!((summary.prevented.number, summary.prevented.asks), (1, 2));
+            assert_eq!(summary.prevented.money, [Money::from_ten_thousandths(10_000, "EUR".to_owned())]);
             let row = &summary.workflows[0];
-            assert_eq!((row.asked, row.sent, row.prevented.number, row.uncertain), (7, 5, 2, 1));
+            assert_eq!((row.asked, row.sent, row.prevented.number, row.uncertain), (7, 5, 1, 1));
         }
 
         #[test]

@@ -145,7 +145,9 @@ fn Figures(
             <li class="figure is-good">
                 <h2>"Duplicates prevented"</h2>
                 <p class="figure-number">{wording::number(prevented.number)}</p>
-                <p class="figure-note">"in the last " {span.title()}</p>
+                <p class="figure-note">
+                    "in the last " {span.title()} ", of " <a href="/metrics-board">{wording::number(prevented.asks)} " repetitions"</a>
+                </p>
                 <Amounts money=prevented.money />
             </li>
             <li class="figure">

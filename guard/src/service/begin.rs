@@ -183,6 +183,7 @@ impl Guard {
             delivery_id: request.delivery_id.clone(),
             request_id: request.request_id.clone(),
             count: Count::one(key.workflow.as_str(), key.company.as_str(), counted, at, money),
+            held_by: counted.held_as().and(operation.map(Operation::attempt_number)),
         });
     }
 

@@ -12,7 +12,7 @@ use crate::summary::{Count, Counted, start_of_hour};
 use crate::token::Reach;
 
 /// An hour that ended this long ago is counted to its end: deliveries are counted a second behind their answers.
-const SETTLED: TimeDelta = TimeDelta::hours(1);
+const SETTLED: TimeDelta = TimeDelta::hours(3);
 
 /// The sums of the hours before a moment.
 pub(super) struct Totals {

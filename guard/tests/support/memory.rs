@@ -8,6 +8,7 @@ mod lists;
 mod look_alike;
 mod notification;
 mod period;
+mod proof;
 mod reconciliation;
 mod retention;
 mod review;
@@ -101,6 +102,7 @@ struct Tables {
     calls: Vec<(guard::call::Call, guard::call::CallRequest)>,
     lists: lists::ListTables,
     looks: look_alike::Looks,
+    prevented: BTreeMap<OperationId, proof::Row>,
     notifications: notification::NotificationTables,
     rules: rules::RuleTables,
     periods: period::PeriodTables,
@@ -495,10 +497,11 @@ impl Store for Memory {
     fn note_delivery(&self, delivery: Delivery) {
         let mut tables = self.tables();
         tables.counts.push(delivery.count.clone());
-        let prevented = delivery.operation.filter(|_| delivery.decision.prevents_duplicate());
-        if let Some(operation) = prevented.and_then(|id| tables.operations.get_mut(&id)) {
+        let repeated = delivery.operation.filter(|_| delivery.decision.holds_repetition());
+        if let Some(operation) = repeated.and_then(|id| tables.operations.get_mut(&id)) {
             operation.duplicates_prevented += 1;
         }
+        tables.hold_back(&delivery);
         for (conflict, _) in tables.conflicts.iter_mut().filter(|(known, _)| delivery.conflict == Some(known.id)) {
             conflict.hits += 1;
         }

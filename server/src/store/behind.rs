@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use guard::id::{ConflictId, OperationId};
+use guard::clock::Timestamp;
 use guard::store::Delivery;
-use guard::summary::Count;
+use guard::summary::{Count, Prevention};
 
 use super::row::CountRow;
 
@@ -50,7 +51,7 @@ pub(super) struct CountKey {
 }
 
 /// Counts, added up.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Counts {
     sums: HashMap<CountKey, (i64, i64)>,
 }
@@ -81,11 +82,24 @@ impl Counts {
     }
 }
 
+/// A repetition that was held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    /// What it was answered.
+    pub kind: Prevention,
+    /// The attempt on account of which.
+    pub attempt: u32,
+    /// When it came.
+    pub at: Timestamp,
+}
+
 /// What waits to be written.
 #[derive(Default)]
 pub(super) struct Behind {
-    /// How often each operation prevented a duplicate.
-    pub prevented: HashMap<OperationId, i64>,
+    /// How often each operation was asked for again and held back.
+    pub repeated: HashMap<OperationId, i64>,
+    /// The first repetition that the latest attempt of each operation held back.
+    pub held: HashMap<OperationId, Held>,
     /// How often each conflict was hit.
     pub hits: HashMap<ConflictId, i64>,
     /// What is counted.
@@ -111,7 +125,7 @@ impl Behind {
 
     /// How many rows wait to be written.
     pub(super) fn size(&self) -> usize {
-        self.counts.sums.len() + self.prevented.len() + self.hits.len() + self.told.len()
+        self.counts.sums.len() + self.repeated.len() + self.held.len() + self.hits.len() + self.told.len()
     }
 
     /// Adds a delivery.
@@ -122,11 +136,14 @@ impl Behind {
             *self.hits.entry(conflict).or_default() += 1;
         }
         if let Some(operation) = delivery.operation {
-            if delivery.decision.prevents_duplicate() {
+            if delivery.decision.holds_repetition() {
                 let has_place =
-                    self.prevented.len() < OPERATIONS_WAITING_MAX || self.prevented.contains_key(&operation);
+                    self.repeated.len() < OPERATIONS_WAITING_MAX || self.repeated.contains_key(&operation);
                 if has_place {
-                    *self.prevented.entry(operation).or_default() += 1;
+                    *self.repeated.entry(operation).or_default() += 1;
+                    if let Some((kind, attempt)) = delivery.count.counted.held_as().zip(delivery.held_by) {
+                        self.hold(operation, Held { kind, attempt, at: delivery.at });
+                    }
                 }
             }
             if self.told.len() < DELIVERIES_PER_FLUSH_MAX {
@@ -138,14 +155,24 @@ impl Behind {
             }
         }
         // Once, on the way up: while flushes fail, each further delivery need not wake the writer.
-        Noted { is_first, is_full: self.prevented.len() == OPERATIONS_DUE }
+        Noted { is_first, is_full: self.repeated.len() == OPERATIONS_DUE }
+    }
+
+    /// Keeps a repetition, unless an earlier one of the same attempt is kept, or one of a later attempt.
+    fn hold(&mut self, operation: OperationId, held: Held) {
+        let known = self.held.entry(operation).or_insert(held);
+        let is_first = held.attempt == known.attempt && held.at < known.at;
+        if held.attempt > known.attempt || is_first {
+            *known = held;
+        }
     }
 
     /// Takes out what one flush writes.
     pub(super) fn take(&mut self) -> Self {
         self.told_of.clear();
         Self {
-            prevented: take_some(&mut self.prevented),
+            repeated: take_some(&mut self.repeated),
+            held: take_some(&mut self.held),
             hits: take_some(&mut self.hits),
             counts: std::mem::take(&mut self.counts),
             told: std::mem::take(&mut self.told),
@@ -155,9 +182,12 @@ impl Behind {
 
     /// Puts back what could not be written.
     pub(super) fn put_back(&mut self, unwritten: Self) {
-        let Self { prevented, hits, counts, mut told, told_of: _ } = unwritten;
-        for (operation, number) in prevented {
-            *self.prevented.entry(operation).or_default() += number;
+        let Self { repeated, held, hits, counts, mut told, told_of: _ } = unwritten;
+        for (operation, number) in repeated {
+            *self.repeated.entry(operation).or_default() += number;
+        }
+        for (operation, held) in held {
+            self.hold(operation, held);
         }
         for (conflict, number) in hits {
             *self.hits.entry(conflict).or_default() += number;
@@ -169,10 +199,36 @@ impl Behind {
     }
 }
 
-fn take_some<K: Copy + Eq + std::hash::Hash>(waiting: &mut HashMap<K, i64>) -> HashMap<K, i64> {
+fn take_some<K: Copy + Eq + std::hash::Hash, V>(waiting: &mut HashMap<K, V>) -> HashMap<K, V> {
     if waiting.len() <= ROWS_PER_FLUSH_MAX {
         return std::mem::take(waiting);
     }
     let chosen: Vec<K> = waiting.keys().copied().take(ROWS_PER_FLUSH_MAX).collect();
     chosen.into_iter().filter_map(|key| waiting.remove_entry(&key)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+
+    #[test]
+    fn the_first_repetition_of_the_latest_attempt_is_kept() {
+        let operation = OperationId::from_u128(1);
+        let held = |kind, attempt, second| Held { kind, attempt, at: DateTime::UNIX_EPOCH + chrono::TimeDelta::seconds(second) };
+        let mut behind = Behind::default();
+        let steps = [
+            (held(Prevention::InProgress, 1, 5), (1, 5)),
+            (held(Prevention::Replay, 1, 6), (1, 5)),
+            (held(Prevention::Unknown, 1, 4), (1, 4)),
+            (held(Prevention::InProgress, 2, 9), (2, 9)),
+            (held(Prevention::InProgress, 1, 1), (2, 9)),
+        ];
+        for (held, (attempt, second)) in steps {
+            behind.hold(operation, held);
+            let kept = behind.held[&operation];
+            assert_eq!((kept.attempt, kept.at.timestamp()), (attempt, second), "{held:?}");
+        }
+    }
 }

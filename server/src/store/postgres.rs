@@ -22,6 +22,7 @@ mod news;
 mod notification;
 mod page;
 mod period;
+mod proof;
 mod reconciliation;
 mod recovery;
 mod registry;
@@ -97,6 +98,8 @@ pub struct PostgresStore {
     writers: Writers,
     lookup: Lookup,
     deliveries: Arc<Deliveries>,
+    /// Of `count`, for what is written behind answers.
+    slot: i64,
     news: Arc<Newsroom>,
     /// Ends what runs until the end.
     closing: CancellationToken,
@@ -145,6 +148,7 @@ impl PostgresStore {
             writers: Writers::start(&options, slots, &news, &tasks),
             lookup: Lookup::open(&options, &tasks),
             deliveries: Deliveries::start(&options, first_slot + 2, entropy, &tasks, closing.clone()),
+            slot: first_slot + 2,
             news,
             pool,
             closing,

@@ -11,6 +11,7 @@ mod lists;
 mod notification;
 mod operation;
 mod period;
+mod proof;
 mod reconciliation;
 mod recovery;
 mod retention;
@@ -27,6 +28,7 @@ pub use lists::{RunItemRow, RunRow, ViewRow};
 pub use notification::{ChannelRow, ChannelStateRow, GroupRow, MessageRow, PieceRow};
 pub use operation::OperationRow;
 pub use period::{ClosedPeriodRow, DayRow, PeriodOperationRow, period_uuid};
+pub use proof::{CertainRow, PlacesRow, PreventedRow};
 pub use reconciliation::{
     OpenDuplicatesRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow, record_digest,
 };

@@ -14,6 +14,7 @@ mod look_alike;
 mod notification;
 mod page;
 mod period;
+mod proof;
 mod queue;
 mod readers;
 mod reconciliation;

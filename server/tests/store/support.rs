@@ -343,5 +343,6 @@ pub fn delivery(operation: &Operation, decision: DecisionName) -> Delivery {
         delivery_id: Some("message 5".to_owned()),
         request_id: None,
         count: Count::one(key.workflow.as_str(), key.company.as_str(), Counted::Decision(decision), at, money),
+        held_by: decision.holds_repetition().then(|| operation.attempt_number()),
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use guard::clock::Entropy;
 use guard::id::OperationId;
 use guard::store::Delivery;
+use guard::summary::Count;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection as _, PgConnection};
 use tokio::sync::Notify;
@@ -16,6 +17,7 @@ use uuid::Uuid;
 
 use super::connection::{Line, bounded};
 use super::fault::Trouble;
+use super::proof;
 use crate::store::behind::{Behind, CountKey, Counts, TEN_THOUSANDTHS_BOUND};
 
 /// Deliveries gather this long before they are written.
@@ -171,17 +173,22 @@ async fn write(connection: &mut PgConnection, flush: &Flush, slot: i64) -> Resul
     let Flush { behind, ids, .. } = flush;
     let mut transaction = connection.begin().await?;
     tell(&mut transaction, &behind.told, ids).await?;
-    let mut prevented: Vec<(Uuid, i64)> =
-        behind.prevented.iter().map(|(operation, number)| (Uuid::from_u128(operation.as_u128()), *number)).collect();
+    let mut repeated: Vec<(Uuid, i64)> =
+        behind.repeated.iter().map(|(operation, number)| (Uuid::from_u128(operation.as_u128()), *number)).collect();
     let operations = "UPDATE operation SET duplicates_prevented = duplicates_prevented + raised.number \
          FROM unnest($1::uuid[], $2::bigint[]) AS raised (id, number) WHERE operation.id = raised.id";
-    raise(&mut transaction, operations, &mut prevented).await?;
+    raise(&mut transaction, operations, &mut repeated).await?;
+    // What is wrong with a row is no fault of this flush: it would be refused for ever.
+    let certain = proof::hold(&mut transaction, &behind.held).await?;
+    let certain = certain.into_iter().filter_map(|row| Count::try_from(row).ok());
     let mut hits: Vec<(Uuid, i64)> =
         behind.hits.iter().map(|(conflict, number)| (Uuid::from_u128(conflict.as_u128()), *number)).collect();
     let conflicts = "UPDATE conflict SET hits = hits + raised.number \
          FROM unnest($1::uuid[], $2::bigint[]) AS raised (id, number) WHERE conflict.id = raised.id";
     raise(&mut transaction, conflicts, &mut hits).await?;
-    count(&mut transaction, &behind.counts, slot).await?;
+    let mut counts = behind.counts.clone();
+    certain.for_each(|certain| counts.add(&certain));
+    count(&mut transaction, &counts, slot).await?;
     transaction.commit().await
 }
 
@@ -203,7 +210,7 @@ async fn tell(connection: &mut PgConnection, told: &[Delivery], ids: &[Uuid]) ->
     let (mut conflicts, mut workers, mut delivery_ids, mut request_ids) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for delivery in told {
-        let Delivery { operation, at, decision, conflict, worker, delivery_id, request_id, count: _ } = delivery;
+        let Delivery { operation, at, decision, conflict, worker, delivery_id, request_id, count: _, held_by: _ } = delivery;
         operations.push(operation.map(|operation| Uuid::from_u128(operation.as_u128())));
         moments.push(at.timestamp_millis());
         decisions.push(decision.as_str());
@@ -229,7 +236,8 @@ async fn tell(connection: &mut PgConnection, told: &[Delivery], ids: &[Uuid]) ->
     Ok(())
 }
 
-async fn count(connection: &mut PgConnection, counts: &Counts, slot: i64) -> Result<(), sqlx::Error> {
+/// Writes counts into a slot.
+pub(super) async fn count(connection: &mut PgConnection, counts: &Counts, slot: i64) -> Result<(), sqlx::Error> {
     let mut rows: Vec<(&CountKey, i64, i64)> = counts.sums().collect();
     if rows.is_empty() {
         return Ok(());

@@ -298,6 +298,7 @@ impl TryFrom<DeliveryRow> for Delivery {
             delivery_id: row.delivery_id,
             request_id: row.request_id,
             count: Count::one(&row.workflow, &row.company, Counted::Decision(decision), at, money.as_ref()),
+            held_by: None,
         })
     }
 }

@@ -1,0 +1,69 @@
+//! What the guard was good for.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::Guard;
+use super::report::check_length;
+use crate::board::{BOARD_DAYS_MAX, Board, BoardQuestion, CONFLICTS_SEEN_MAX, NEWEST_MAX};
+use crate::key::KEY_PART_CHARACTERS_MAX;
+use crate::refusal::Refusal;
+use crate::token::Reach;
+
+impl Guard {
+    /// Looks after repetitions that were held back while their operation was under way or uncertain: counts those whose operation is
+    /// confirmed by now, forgets those that turned out to be no duplicates. At most `limit` at a time; answers how many.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn settle_held(&self, limit: u32) -> Result<u32, Refusal> {
+        Ok(self.inner.store.settle_held(self.now(), limit).await?)
+    }
+
+    /// The numbers of a period within reach, with those of the period before.
+    ///
+    /// # Errors
+    /// A period that is none or too long, names that could be in no key, the store's fault.
+    pub async fn board(&self, reach: &Reach, question: BoardQuestion) -> Result<Board, Refusal> {
+        for (field, wanted) in [("workflow", &question.workflow), ("company", &question.company)] {
+            check_length(field, wanted.as_deref().unwrap_or_default(), KEY_PART_CHARACTERS_MAX)?;
+        }
+        let BoardQuestion { from, to, .. } = question;
+        if to <= from {
+            return Err(Refusal::field("to", "lies before from"));
+        }
+        if (to - from).num_days() > BOARD_DAYS_MAX.into() {
+            return Err(Refusal::field("from", format!("is over {BOARD_DAYS_MAX} days before to; ask for less")));
+        }
+        let reach = narrowed(reach, &question);
+        if [&reach.companies, &reach.workflows].iter().any(|names| names.as_ref().is_some_and(BTreeSet::is_empty)) {
+            return Ok(Board::of(question, self.now(), &[]));
+        }
+        let store = &self.inner.store;
+        let counts = store.counts(&reach, question.before(), to).await?;
+        let mut board = Board::of(question, self.now(), &counts);
+        board.waiting = store.waiting(&reach).await?;
+        board.take_places(&store.places_of_conflicts(&reach, from, to, CONFLICTS_SEEN_MAX).await?);
+        let newest = store.prevented(&reach, from, to, NEWEST_MAX).await?;
+        let ids: Vec<_> = newest.iter().map(|prevented| prevented.operation).collect();
+        let found = store.operations_of(&ids).await?;
+        let mut views: HashMap<_, _> =
+            found.iter().map(|operation| (operation.id, self.view(operation))).collect();
+        board.newest = newest
+            .into_iter()
+            .filter_map(|prevented| views.remove(&prevented.operation).map(|view| (prevented, view)))
+            .collect();
+        Ok(board)
+    }
+}
+
+/// The part of a reach that was asked for; nothing where that lies outside.
+fn narrowed(reach: &Reach, question: &BoardQuestion) -> Reach {
+    let one = |own: &Option<BTreeSet<String>>, wanted: &Option<String>| match wanted {
+        None => own.clone(),
+        Some(wanted) => {
+            let is_reached = own.as_ref().is_none_or(|own| own.contains(wanted));
+            Some(is_reached.then(|| wanted.clone()).into_iter().collect())
+        }
+    };
+    Reach { companies: one(&reach.companies, &question.company), workflows: one(&reach.workflows, &question.workflow) }
+}
