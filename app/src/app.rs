@@ -41,6 +41,7 @@ pub fn App() -> impl IntoView {
                     <Route path=(StaticSegment("runs"), ParamSegment("id")) view=pages::run() ssr=SsrMode::Async />
                     <Route path=StaticSegment("reconciliation") view=pages::reconciliations() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("reconciliation"), ParamSegment("id")) view=pages::reconciliation() ssr=SsrMode::Async />
+                    <Route path=StaticSegment("metrics-board") view=pages::board() ssr=SsrMode::Async />
                     <Route path=StaticSegment("activity") view=pages::activity() ssr=SsrMode::Async />
                     <Route path=StaticSegment("developers") view=pages::calls() ssr=SsrMode::Async />
                     <Route path=(StaticSegment("developers"), StaticSegment("calls"), ParamSegment("id")) view=pages::call() ssr=SsrMode::Async />

@@ -35,6 +35,7 @@ pub(crate) mod propose_rules;
 pub(crate) mod propose_run;
 pub(crate) mod propose_verification;
 pub(crate) mod read_amendment;
+pub(crate) mod read_board;
 pub(crate) mod read_call;
 pub(crate) mod read_conflict;
 pub(crate) mod read_content;

@@ -8,6 +8,8 @@
 
 mod app;
 #[cfg(feature = "ssr")]
+mod board;
+#[cfg(feature = "ssr")]
 mod comparison;
 mod components;
 #[cfg(feature = "ssr")]
@@ -31,6 +33,8 @@ mod shell;
 mod wording;
 
 pub use app::App;
+#[cfg(feature = "ssr")]
+pub use board::{AskedOfBoard, board_asked_for};
 #[cfg(feature = "ssr")]
 pub use functions::list_activity::asked_for as activity_asked_for;
 #[cfg(feature = "ssr")]

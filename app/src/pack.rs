@@ -131,7 +131,7 @@ fn facts(pack: &Pack) -> AnyView {
                 {fact("Revision", key.revision.to_string())}
                 {fact("Money", money)}
                 {fact("Attempts", view.attempt.to_string())}
-                {fact("Duplicates prevented", wording::number(view.duplicates_prevented))}
+                {fact("Asked again and held back", wording::number(view.duplicates_prevented))}
                 {fact("Destination reference", reference)}
                 {fact("External reference", view.external_reference.clone())}
                 {fact("Fingerprint", view.fingerprint.to_string())}

@@ -6,6 +6,7 @@
 pub(crate) mod activity;
 pub(crate) mod amendment;
 pub(crate) mod amendments;
+pub(crate) mod board;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod compare;
@@ -90,6 +91,7 @@ parts! {
     entrance { login::LoginPage, welcome::WelcomePage }
     overview { overview::OverviewPage }
     activity { activity::ActivityPage }
+    metrics { board::BoardPage }
     lists { operations::OperationsPage, run::RunPage }
     operation { operation::OperationPage, content::ContentPage }
     compare { compare::ComparePage }

@@ -19,7 +19,7 @@ describe("what a worker does, seen at the desk", () => {
       await page.visit(`/operations/${grant.operation.id}`);
       await page.getByRole("heading", { level: 1, name: sentence(asked.document) }).waitFor();
       await page.getByText("Worker shop-worker-3 may be writing it at the destination right now").waitFor();
-      assert.equal(await fact(page, "Duplicates prevented"), "0");
+      assert.equal(await fact(page, "Asked again and held back"), "0");
       assert.match(await fact(page, "Money"), /^1,180\.00\sEUR$/);
       await page.getByRole("listitem").filter({ hasText: "Attempt 1 was permitted" }).waitFor();
 
@@ -31,7 +31,7 @@ describe("what a worker does, seen at the desk", () => {
       // Repetitions are written behind their answers.
       await eventually(async () => {
         await page.visit(`/operations/${grant.operation.id}`);
-        assert.equal(await fact(page, "Duplicates prevented"), "3");
+        assert.equal(await fact(page, "Asked again and held back"), "3");
       });
       await page.getByText("It was applied, once.").waitFor();
       assert.match(await fact(page, "Destination reference"), /^task-907/);

@@ -16,6 +16,9 @@ use crate::view::OperationView;
 /// A board looks at most this many days back at once; the period before it comes to that.
 pub const BOARD_DAYS_MAX: u32 = 366;
 
+/// Days of these years can be asked for.
+pub const BOARD_YEARS: std::ops::RangeInclusive<i32> = 1971..=9998;
+
 /// A board is drawn in at most this many stretches of whole days.
 pub const STRETCHES_MAX: u32 = 31;
 

@@ -101,7 +101,7 @@ pub struct Operation {
     pub money: Option<Money>,
     /// The next revision, once that is confirmed.
     pub superseded_by: Option<OperationId>,
-    /// How often a repetition was kept from doing it again (at most a second behind).
+    /// How often it was asked for again and held back (at most a second behind): asks, and no number of duplicates.
     pub duplicates_prevented: u64,
     /// How many conflicts wait for a person.
     pub open_conflicts: u32,

@@ -37,7 +37,7 @@ pub struct OperationView {
     pub money: Option<Money>,
     /// The next revision, once that is confirmed.
     pub superseded_by: Option<OperationId>,
-    /// How often a repetition was kept from doing it again.
+    /// How often it was asked for again and held back.
     pub duplicates_prevented: u64,
     /// How many conflicts wait for a person.
     pub open_conflicts: u32,

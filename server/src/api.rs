@@ -8,6 +8,7 @@ pub mod events;
 pub mod heartbeat;
 pub mod list;
 pub mod mark_sending;
+pub mod metrics;
 pub mod openapi;
 pub mod outcome;
 pub mod payload;

@@ -3,6 +3,7 @@
 mod activity;
 mod amendments;
 mod conflicts;
+mod metrics;
 mod operations;
 mod reconciliation;
 mod text;
@@ -30,6 +31,7 @@ use tokio::sync::mpsc;
 use self::activity::Activities;
 use self::amendments::Amendments;
 use self::conflicts::Conflicts;
+use self::metrics::Metrics;
 use self::operations::{Operations, Uncertain};
 use self::reconciliation::Rows;
 use self::text::Format;
@@ -102,6 +104,7 @@ fn listed(visit: &Visit, person: &Person, name: &str, query: &str) -> Result<Box
         "operations" => Ok(Box::new(Operations::of_table(visit, person, query)?)),
         "amendments" => Ok(Box::new(Amendments::of(visit, person, query)?)),
         "conflicts" => Ok(Box::new(Conflicts::of(visit, person, query)?)),
+        "metrics" => Ok(Box::new(Metrics::of(visit, person, query)?)),
         "unknown" => Ok(Box::new(Uncertain::of_queue(visit, person, query)?)),
         "activity" => Ok(Box::new(Activities::of(visit, person, query)?)),
         "reconciliation" => Ok(Box::new(Rows::of(visit, person, query)?)),

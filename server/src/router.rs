@@ -7,7 +7,7 @@ use axum::{Extension, Router};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::api::{
-    batch, begin, events, heartbeat, list, mark_sending, openapi, outcome, payload, proposal, read, read_amendment,
+    self, batch, begin, events, heartbeat, list, mark_sending, openapi, outcome, payload, proposal, read, read_amendment,
     reconcile, reconciliation, reconciliation_rows,
 };
 use crate::observe::observe;
@@ -33,6 +33,7 @@ pub fn router(server: Server, gate: &Gate) -> Router {
         .route("/api/v1/reconciliations", post(reconcile::reconcile))
         .route("/api/v1/reconciliations/{id}", get(reconciliation::reconciliation))
         .route("/api/v1/reconciliations/{id}/rows", get(reconciliation_rows::reconciliation_rows))
+        .route("/api/v1/metrics", get(api::metrics::metrics))
         .route("/api/v1/openapi.json", get(openapi::openapi))
         // For automations whose only editable things are a URL and headers
         .route("/proxy/{workflow}", any(proxy::proxy))

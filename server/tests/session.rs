@@ -4,6 +4,8 @@
 
 #[path = "session/access.rs"]
 mod access;
+#[path = "session/board.rs"]
+mod board;
 #[path = "session/channel.rs"]
 mod channel;
 #[path = "session/events.rs"]

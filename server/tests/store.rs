@@ -31,6 +31,8 @@ mod notification;
 mod pages;
 #[path = "store/period.rs"]
 mod period;
+#[path = "store/proof.rs"]
+mod proof;
 #[path = "store/reconciliation.rs"]
 mod reconciliation;
 #[path = "store/recovery.rs"]

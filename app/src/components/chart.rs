@@ -155,7 +155,7 @@ fn short(at: guard::clock::Timestamp, span: Span) -> String {
 }
 
 /// The next number with a leading digit of 1, 2, 4, 6 or 8: the top of an axis.
-fn rounded_up(number: u64) -> u64 {
+pub(crate) fn rounded_up(number: u64) -> u64 {
     let mut step = 1_u64;
     loop {
         for factor in [1, 2, 4, 6, 8] {

@@ -123,6 +123,12 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
                             </A>
                         </li>
                         <li>
+                            <A href="/metrics-board" attr:data-go="m">
+                                <Icon picture=Picture::Columns />
+                                "Metrics"
+                            </A>
+                        </li>
+                        <li>
                             <A href="/activity" attr:data-go="y">
                                 <Icon picture=Picture::Clock />
                                 "Activity"

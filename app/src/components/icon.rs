@@ -39,6 +39,8 @@ pub(crate) enum Picture {
     Scales,
     /// Two angle brackets.
     Angles,
+    /// Three columns.
+    Columns,
 }
 
 impl Picture {
@@ -61,6 +63,7 @@ impl Picture {
             Self::Sheets => "M5.5 5.5h8v8h-8ZM10.5 5.2V2.5h-8v8h2.7",
             Self::Door => "M9.2 2.5H3.5v11h5.7M6.6 8h6.9M10.9 5.2L13.7 8l-2.8 2.8",
             Self::Scales => "M8 2v11.5M5.2 13.5h5.6M3 4h10M3 4L1.2 8.6h3.6ZM13 4l-1.8 4.6h3.6Z",
+            Self::Columns => "M2.5 13.5h11M4 13.5V9M8 13.5V2.5M12 13.5V6",
             Self::Unequal => "M3 6h10M3 10h10M10.6 2.8l-5.2 10.4",
             Self::Angles => "M5.5 4.2L1.8 8l3.7 3.8M10.5 4.2L14.2 8l-3.7 3.8M9.2 3l-2.4 10",
         }

@@ -296,7 +296,7 @@ fn Facts(operation: OperationView) -> impl IntoView {
                 <Fact name="Money">
                     <Amount money=operation.money />
                 </Fact>
-                <Fact name="Duplicates prevented">{wording::number(operation.duplicates_prevented)}</Fact>
+                <Fact name="Asked again and held back">{wording::number(operation.duplicates_prevented)}</Fact>
                 <Fact name="Attempts">{operation.attempt}</Fact>
                 {operation.worker.map(|worker| view! { <Fact name="Worker"><Plain text=worker /></Fact> })}
                 {reference

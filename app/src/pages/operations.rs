@@ -171,7 +171,7 @@ fn Shown(list: OperationList, search: Search) -> impl IntoView {
                         <th scope="col">"Company"</th>
                         <th scope="col" class="number">"Amount"</th>
                         <th scope="col" class="number">"Attempts"</th>
-                        <th scope="col" class="number">"Duplicates prevented"</th>
+                        <th scope="col" class="number">"Asked again"</th>
                         <th scope="col" aria-sort=sorted>
                             <a class="sort" href=turned>
                                 "Begun"
@@ -237,7 +237,7 @@ fn Row(operation: OperationView) -> impl IntoView {
             <td class="number" data-label="Attempts">
                 {operation.attempt}
             </td>
-            <td class="number" data-label="Duplicates prevented">
+            <td class="number" data-label="Asked again">
                 {wording::number(operation.duplicates_prevented)}
             </td>
             <td data-label="Begun">

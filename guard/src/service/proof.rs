@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use chrono::Datelike as _;
+
 use super::Guard;
-use super::report::check_length;
-use crate::board::{BOARD_DAYS_MAX, Board, BoardQuestion, CONFLICTS_SEEN_MAX, NEWEST_MAX};
-use crate::key::KEY_PART_CHARACTERS_MAX;
+use crate::board::{BOARD_DAYS_MAX, BOARD_YEARS, Board, BoardQuestion, CONFLICTS_SEEN_MAX, NEWEST_MAX};
+use crate::key::KeyPart;
 use crate::refusal::Refusal;
 use crate::token::Reach;
 
@@ -25,9 +26,16 @@ impl Guard {
     /// A period that is none or too long, names that could be in no key, the store's fault.
     pub async fn board(&self, reach: &Reach, question: BoardQuestion) -> Result<Board, Refusal> {
         for (field, wanted) in [("workflow", &question.workflow), ("company", &question.company)] {
-            check_length(field, wanted.as_deref().unwrap_or_default(), KEY_PART_CHARACTERS_MAX)?;
+            if let Some(Err(fault)) = wanted.as_deref().map(KeyPart::new) {
+                return Err(Refusal::field(field, fault.to_string()));
+            }
         }
         let BoardQuestion { from, to, .. } = question;
+        let years = BOARD_YEARS;
+        if !years.contains(&from.year()) || !years.contains(&to.year()) {
+            let message = format!("is out of bounds; days of the years {} to {} are possible", years.start(), years.end());
+            return Err(Refusal::field("from", message));
+        }
         if to <= from {
             return Err(Refusal::field("to", "lies before from"));
         }

@@ -38,6 +38,7 @@ const TOKEN: &str = "token";
         super::outcome::outcome,
         super::events::events,
         super::payload::payload,
+        super::metrics::metrics,
         super::proposal::propose,
         super::read_amendment::read_amendment,
         super::reconcile::reconcile,
@@ -155,4 +156,33 @@ pub struct ListParameters {
     /// At most so many; 50 where it is left out.
     #[param(minimum = 1, maximum = 500, required = false)]
     pub limit: u32,
+}
+
+/// The parameters of the numbers of a period, as they are described; [`super::metrics`] reads them.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct MetricsParameters {
+    /// So many days back, today included; 30 where nothing is named.
+    #[param(minimum = 1, maximum = 366, required = false)]
+    pub days: u32,
+    /// From this day on (UTC), instead of `days`.
+    #[param(pattern = r"^(\d{4}-\d{2}-\d{2})?$", required = false)]
+    pub from: String,
+    /// Up to the end of this day (UTC).
+    #[param(pattern = r"^(\d{4}-\d{2}-\d{2})?$", required = false)]
+    pub to: String,
+    /// Only of this workflow.
+    #[param(
+        pattern = r"^([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$",
+        max_length = 200,
+        required = false
+    )]
+    pub workflow: String,
+    /// Only of this company.
+    #[param(
+        pattern = r"^([^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?)?$",
+        max_length = 200,
+        required = false
+    )]
+    pub company: String,
 }

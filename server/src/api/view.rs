@@ -113,7 +113,7 @@ pub struct OperationBody<'a> {
     /// does not get the result of another one.
     #[schema(required)]
     pub destination_reference: Option<Cow<'a, str>>,
-    /// How often a repetition was kept from doing it again; at most a second behind.
+    /// How often it was asked for again and held back, at most a second behind: asks, of which a worker that waits makes many.
     #[schema(minimum = 0)]
     pub duplicates_prevented: u64,
     /// How many conflicts wait for a person.

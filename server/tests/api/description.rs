@@ -16,7 +16,7 @@ async fn what_is_described_is_answered(fresh: Fresh) {
     let description = answer.json();
     assert!(description["openapi"].as_str().unwrap().starts_with("3.1"));
     let paths = description["paths"].as_object().unwrap();
-    assert_eq!(paths.len(), 13);
+    assert_eq!(paths.len(), 14);
     let worker = desk.worker("worker").await;
     for (path, methods) in paths {
         let address = path.replace("{id}", "00000000-0000-7000-8000-000000000000").replace("{revision}", "1");

@@ -14,6 +14,7 @@ on_both!(
     names_with_quotes_do_not_break_the_scrape,
     what_was_prevented_is_counted_in_every_process,
     metrics_may_be_open,
+    the_numbers_of_a_period_are_told_within_reach,
     a_server_whose_store_is_gone_lives_and_is_not_ready,
 );
 
@@ -67,11 +68,18 @@ async fn what_was_prevented_is_counted_in_every_process(fresh: Fresh) {
         r#"onceover_decisions_total{workflow="handoff",company="ACME",decision="conflict"} 1"#,
         r#"onceover_states_entered_total{workflow="handoff",company="ACME",state="confirmed"} 1"#,
         r#"onceover_states_entered_total{workflow="handoff",company="ACME",state="unknown"} 1"#,
-        r#"onceover_duplicates_prevented_total{workflow="handoff",company="ACME"} 3"#,
+        r#"onceover_repetitions_total{workflow="handoff",company="ACME",kind="replay"} 2"#,
+        r#"onceover_repetitions_total{workflow="handoff",company="ACME",kind="in_progress"} 1"#,
+        r#"onceover_duplicates_prevented_total{workflow="handoff",company="ACME",kind="in_progress"} 1"#,
+        r#"onceover_duplicates_prevented_total{workflow="handoff",company="ACME",kind="replay"} 0"#,
+        r#"onceover_duplicates_prevented_money_total{workflow="handoff",company="ACME",kind="in_progress",currency="EUR"} 118.00"#,
+        r#"onceover_uncertain_money{currency="EUR"} 118.00"#,
         "onceover_uncertain_operations 1",
         "onceover_open_conflicts 1",
     ];
     let holds = async |worker: &crate::desk::Worker| {
+        // As the server's background does; the repetition that was held is certain since its original was confirmed.
+        desk.server.guard.settle_held(10).await.unwrap();
         let text = worker.get("/metrics").await.text;
         expected.iter().all(|line| text.lines().any(|found| found == *line))
     };
@@ -83,6 +91,49 @@ async fn what_was_prevented_is_counted_in_every_process(fresh: Fresh) {
     assert!(holds(&worker).await, "hours that are over still count");
     assert!(holds(&worker).await);
     second.server.database.close().await;
+    desk.close().await;
+}
+
+async fn the_numbers_of_a_period_are_told_within_reach(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    let grant = worker.begin("INV-001", PAYLOAD).await.expect_proceed();
+    worker.confirm(&grant, "task-1").await;
+    worker.begin("INV-001", PAYLOAD).await.expect_replay();
+    let told = async |worker: &crate::desk::Worker, query: &str| {
+        let body = worker.get(&format!("/api/v1/metrics{query}")).await.json();
+        let numbers = body["numbers"].as_array().unwrap().clone();
+        let found = numbers.into_iter().find(|number| {
+            number["measure"] == "duplicates_prevented" && number["of"] == "replay" && number["workflow"].is_null() && number["company"].is_null()
+        });
+        let found = found.unwrap();
+        (found["value"].as_str().unwrap().to_owned(), found["before"].as_str().unwrap().to_owned())
+    };
+    let none = ("0".to_owned(), "0".to_owned());
+    eventually("it is counted", async || told(&worker, "").await.0 == "1").await;
+    assert_eq!(told(&worker, "?company=ACME&workflow=handoff&days=1").await, ("1".to_owned(), "0".to_owned()));
+    assert_eq!(told(&worker, "?company=other").await, none);
+    assert_eq!(told(&worker, "?from=2020-01-01&to=2020-01-31").await, none);
+    assert_eq!(told(&desk.worker_of("other").await, "").await, none, "nothing of another company");
+    assert_eq!(told(&desk.worker_of("other").await, "?company=ACME").await, none);
+    desk.pass(86_400);
+    assert_eq!(told(&worker, "?days=1").await, ("0".to_owned(), "1".to_owned()), "the day before");
+    for (query, field) in [
+        ("?days=0", "days"),
+        ("?days=7&days=8", "days"),
+        ("?day=7", "day"),
+        ("?from=2026-13-01", "from"),
+        ("?from=2026-03-02&to=2026-03-01", "to"),
+        ("?from=2020-01-01&to=2026-03-01", "from"),
+        ("?from=-262143-01-01&to=-262143-01-01", "from"),
+        ("?workflow=%00", "workflow"),
+    ] {
+        let answer = worker.get(&format!("/api/v1/metrics{query}")).await;
+        assert_eq!(answer.status, 422, "{query}: {answer:?}");
+        assert!(answer.text.contains(&format!("\"{field}\"")), "{query}: {answer:?}");
+    }
+    let blind = desk.worker_within("blind", Reach::EVERYTHING, &[Scope::OperationsRead]).await;
+    assert_eq!(blind.get("/api/v1/metrics").await.status, 403);
     desk.close().await;
 }
 

@@ -457,6 +457,12 @@ const FUNCTIONS: &[Function] = &[
         request: |given| Request::Json(json!({ "id": given.about["id"], "shown": {} })),
     },
     Function {
+        name: "read_board",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |_| Request::Json(json!({ "query": "days=7" })),
+    },
+    Function {
         name: "read_call",
         may: EVERYBODY,
         about: Thing::Call,
@@ -588,6 +594,7 @@ const PAGES: &[&str] = &[
     "/conflicts",
     "/developers",
     "/developers/reference",
+    "/metrics-board",
     "/operations",
     "/operations/{id}",
     "/operations/{id}/amend",
