@@ -69,12 +69,17 @@ pub fn board_asked_for(query: &str, now: Timestamp) -> Result<AskedOfBoard, Refu
     if from.is_none() && to.is_none() {
         let days = match find("days") {
             None => DAYS_DEFAULT,
-            Some(text) => text.parse().ok().filter(|days| (1..=BOARD_DAYS_MAX).contains(days)).ok_or_else(|| {
-                Refusal::field("days", format!("is {text:?}; 1 to {BOARD_DAYS_MAX} are possible"))
-            })?,
+            Some(text) => text
+                .parse()
+                .ok()
+                .filter(|days| (1..=BOARD_DAYS_MAX).contains(days))
+                .ok_or_else(|| Refusal::field("days", format!("is {text:?}; 1 to {BOARD_DAYS_MAX} are possible")))?,
         };
         let from = tomorrow - TimeDelta::days(days.into());
-        return Ok(AskedOfBoard { question: BoardQuestion { from, to: tomorrow, workflow, company }, days: Some(days) });
+        return Ok(AskedOfBoard {
+            question: BoardQuestion { from, to: tomorrow, workflow, company },
+            days: Some(days),
+        });
     }
     let to = to.map_or(tomorrow, |last| last + TimeDelta::days(1));
     let from = from.unwrap_or(to - TimeDelta::days(DAYS_DEFAULT.into()));
@@ -166,7 +171,8 @@ fn choices(page: &Page<'_>) -> AnyView {
         let is_chosen = question.workflow.as_ref() == Some(name);
         view! { <option value=name.clone() selected=is_chosen>{title.clone()}</option> }
     });
-    let known: Vec<_> = page.board.companies.keys().map(|name| view! { <option value=name.clone()></option> }).collect();
+    let known: Vec<_> =
+        page.board.companies.keys().map(|name| view! { <option value=name.clone()></option> }).collect();
     let (from, to) = match page.days {
         Some(_) => (String::new(), String::new()),
         None => (first_day(question), last_day(question)),
@@ -503,7 +509,7 @@ fn side_by_side<'a>(
     });
     let lines = lines.collect_view();
     view! {
-        <section aria-labelledby=id.clone()>
+        <section aria-labelledby=id>
             <h2 id=id.clone()>{format!("{title} side by side")}</h2>
             <div class="scroll" tabindex="0" role="region" aria-labelledby=id.clone()>
                 <table class="cards">

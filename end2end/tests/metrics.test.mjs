@@ -48,8 +48,8 @@ describe("the metrics", () => {
     await desk.worker.confirm(changed);
     await desk.worker.begin({ ...changed, payload: { ...changed.payload, amount: "1.00" } });
     await eventually(async () => {
-      const text = await (await fetch(`${desk.url}/metrics`, { headers: desk.worker.headers })).text();
-      return /onceover_duplicates_prevented_total\{.*kind="in_progress"\} 1/.test(text);
+      const answer = await fetch(`${desk.url}/metrics`, { headers: { authorization: `Bearer ${desk.worker.token}` } });
+      assert.match(await answer.text(), /onceover_duplicates_prevented_total\{.*kind="in_progress"\} 1/);
     });
   });
   after(() => desk?.close());

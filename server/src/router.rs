@@ -7,8 +7,8 @@ use axum::{Extension, Router};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::api::{
-    self, batch, begin, events, heartbeat, list, mark_sending, openapi, outcome, payload, proposal, read, read_amendment,
-    reconcile, reconciliation, reconciliation_rows,
+    self, batch, begin, events, heartbeat, list, mark_sending, openapi, outcome, payload, proposal, read,
+    read_amendment, reconcile, reconciliation, reconciliation_rows,
 };
 use crate::observe::observe;
 use crate::problem::{Code, Problem, explain};

@@ -85,7 +85,7 @@ impl Columns {
         let table = table(title, days, &names, &stretches);
         let heading = format!("{id}-title");
         view! {
-            <section class="panel" aria-labelledby=heading.clone()>
+            <section class="panel" aria-labelledby=heading>
                 <h2 id=heading.clone()>{title}</h2>
                 <p class="note">{told.clone()}</p>
                 <figure class="chart">
@@ -232,13 +232,7 @@ pub(super) struct Row {
 }
 
 /// Bars by name, each with its number beside it, a sentence and a table.
-pub(super) fn rows(
-    id: &'static str,
-    title: &'static str,
-    counts: &'static str,
-    told: &str,
-    list: Vec<Row>,
-) -> AnyView {
+pub(super) fn rows(id: &'static str, title: &'static str, counts: &'static str, told: &str, list: Vec<Row>) -> AnyView {
     let top = list.iter().map(|row| row.number).max().unwrap_or_default().max(1);
     let bars = list.iter().map(|row| {
         let width = format!("{}%", row.number.saturating_mul(100) / top);
@@ -280,7 +274,7 @@ pub(super) fn rows(
     let drawn = (!list.is_empty()).then(|| view! { <ul class="bar-list">{bars.collect_view()}</ul> });
     let heading = format!("{id}-title");
     view! {
-        <section class="panel" aria-labelledby=heading.clone()>
+        <section class="panel" aria-labelledby=heading>
             <h2 id=heading.clone()>{title}</h2>
             <p class="note">{told.to_owned()}</p>
             <figure class="chart">{drawn} {(!list.is_empty()).then_some(table)}</figure>

@@ -33,7 +33,8 @@ impl Guard {
         let BoardQuestion { from, to, .. } = question;
         let years = BOARD_YEARS;
         if !years.contains(&from.year()) || !years.contains(&to.year()) {
-            let message = format!("is out of bounds; days of the years {} to {} are possible", years.start(), years.end());
+            let message =
+                format!("is out of bounds; days of the years {} to {} are possible", years.start(), years.end());
             return Err(Refusal::field("from", message));
         }
         if to <= from {
@@ -54,8 +55,7 @@ impl Guard {
         let newest = store.prevented(&reach, from, to, NEWEST_MAX).await?;
         let ids: Vec<_> = newest.iter().map(|prevented| prevented.operation).collect();
         let found = store.operations_of(&ids).await?;
-        let mut views: HashMap<_, _> =
-            found.iter().map(|operation| (operation.id, self.view(operation))).collect();
+        let mut views: HashMap<_, _> = found.iter().map(|operation| (operation.id, self.view(operation))).collect();
         board.newest = newest
             .into_iter()
             .filter_map(|prevented| views.remove(&prevented.operation).map(|view| (prevented, view)))

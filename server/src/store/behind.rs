@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use guard::id::{ConflictId, OperationId};
 use guard::clock::Timestamp;
+use guard::id::{ConflictId, OperationId};
 use guard::store::Delivery;
 use guard::summary::{Count, Prevention};
 
@@ -137,8 +137,7 @@ impl Behind {
         }
         if let Some(operation) = delivery.operation {
             if delivery.decision.holds_repetition() {
-                let has_place =
-                    self.repeated.len() < OPERATIONS_WAITING_MAX || self.repeated.contains_key(&operation);
+                let has_place = self.repeated.len() < OPERATIONS_WAITING_MAX || self.repeated.contains_key(&operation);
                 if has_place {
                     *self.repeated.entry(operation).or_default() += 1;
                     if let Some((kind, attempt)) = delivery.count.counted.held_as().zip(delivery.held_by) {
@@ -216,7 +215,11 @@ mod tests {
     #[test]
     fn the_first_repetition_of_the_latest_attempt_is_kept() {
         let operation = OperationId::from_u128(1);
-        let held = |kind, attempt, second| Held { kind, attempt, at: DateTime::UNIX_EPOCH + chrono::TimeDelta::seconds(second) };
+        let held = |kind, attempt, second| Held {
+            kind,
+            attempt,
+            at: DateTime::UNIX_EPOCH + chrono::TimeDelta::seconds(second),
+        };
         let mut behind = Behind::default();
         let steps = [
             (held(Prevention::InProgress, 1, 5), (1, 5)),

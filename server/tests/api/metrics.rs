@@ -104,7 +104,10 @@ async fn the_numbers_of_a_period_are_told_within_reach(fresh: Fresh) {
         let body = worker.get(&format!("/api/v1/metrics{query}")).await.json();
         let numbers = body["numbers"].as_array().unwrap().clone();
         let found = numbers.into_iter().find(|number| {
-            number["measure"] == "duplicates_prevented" && number["of"] == "replay" && number["workflow"].is_null() && number["company"].is_null()
+            number["measure"] == "duplicates_prevented"
+                && number["of"] == "replay"
+                && number["workflow"].is_null()
+                && number["company"].is_null()
         });
         let found = found.unwrap();
         (found["value"].as_str().unwrap().to_owned(), found["before"].as_str().unwrap().to_owned())
@@ -114,8 +117,9 @@ async fn the_numbers_of_a_period_are_told_within_reach(fresh: Fresh) {
     assert_eq!(told(&worker, "?company=ACME&workflow=handoff&days=1").await, ("1".to_owned(), "0".to_owned()));
     assert_eq!(told(&worker, "?company=other").await, none);
     assert_eq!(told(&worker, "?from=2020-01-01&to=2020-01-31").await, none);
-    assert_eq!(told(&desk.worker_of("other").await, "").await, none, "nothing of another company");
-    assert_eq!(told(&desk.worker_of("other").await, "?company=ACME").await, none);
+    let other = desk.worker_of("other").await;
+    assert_eq!(told(&other, "").await, none, "nothing of another company");
+    assert_eq!(told(&other, "?company=ACME").await, none);
     desk.pass(86_400);
     assert_eq!(told(&worker, "?days=1").await, ("0".to_owned(), "1".to_owned()), "the day before");
     for (query, field) in [

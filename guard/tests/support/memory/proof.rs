@@ -79,7 +79,7 @@ impl Proofs for Memory {
             let count = counted(&tables.operations[id], kind, now);
             tables.counts.push(count);
         }
-        Ok(due.len() as u32)
+        Ok(u32::try_from(due.len()).unwrap())
     }
 
     async fn prevented(

@@ -210,7 +210,8 @@ async fn tell(connection: &mut PgConnection, told: &[Delivery], ids: &[Uuid]) ->
     let (mut conflicts, mut workers, mut delivery_ids, mut request_ids) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for delivery in told {
-        let Delivery { operation, at, decision, conflict, worker, delivery_id, request_id, count: _, held_by: _ } = delivery;
+        let Delivery { operation, at, decision, conflict, worker, delivery_id, request_id, count: _, held_by: _ } =
+            delivery;
         operations.push(operation.map(|operation| Uuid::from_u128(operation.as_u128())));
         moments.push(at.timestamp_millis());
         decisions.push(decision.as_str());

@@ -105,7 +105,8 @@ impl Proofs for PostgresStore {
         to: Timestamp,
         limit: u32,
     ) -> Result<Vec<PreventedDuplicate>, StoreFault> {
-        let mut query = QueryBuilder::new(format!("SELECT {} FROM prevented WHERE certain_at >= ", PreventedRow::COLUMNS));
+        let mut query =
+            QueryBuilder::new(format!("SELECT {} FROM prevented WHERE certain_at >= ", PreventedRow::COLUMNS));
         query.push_bind(from.timestamp_millis()).push(" AND certain_at < ").push_bind(to.timestamp_millis());
         push_reach(&mut query, reach, "prevented");
         query.push(" ORDER BY certain_at DESC LIMIT ").push_bind(i64::from(limit));
