@@ -142,7 +142,7 @@ pub(crate) fn html(page: &Page<'_>) -> String {
         }
         .into_any()
     } else {
-        full(board)
+        full(page)
     };
     view! {
         <p class="lead">
@@ -342,7 +342,8 @@ const fn by_title(by: SettledBy) -> &'static str {
     }
 }
 
-fn full(board: &Board) -> AnyView {
+fn full(page: &Page<'_>) -> AnyView {
+    let board = page.board;
     view! {
         <div class="columns">
             {prevented_chart(board)}
@@ -354,8 +355,8 @@ fn full(board: &Board) -> AnyView {
         </div>
         {places_chart(board)}
         {kinds_table(board)}
-        {side_by_side("Workflows", "workflow", board.workflows.iter())}
-        {side_by_side("Companies", "company", board.companies.iter())}
+        {side_by_side(page, "Workflows", "workflow", board.workflows.iter())}
+        {side_by_side(page, "Companies", "company", board.companies.iter())}
         {newest(board)}
     }
     .into_any()
@@ -415,7 +416,11 @@ fn settled_chart(numbers: &Numbers) -> AnyView {
         Some(format!("{} {}", by_title(*by).to_lowercase(), percent(share)))
     });
     let shares: Vec<String> = shares.collect();
-    let told = if shares.is_empty() { "Nothing was settled.".to_owned() } else { format!("{}.", shares.join(", ")) };
+    let told = if shares.is_empty() {
+        "Nothing was settled.".to_owned()
+    } else {
+        format!("Of {}: {}.", wording::number(whole), shares.join(", "))
+    };
     rows("settled", "Who brought the truth", "Settled", &told, list.into())
 }
 
@@ -483,13 +488,16 @@ fn kinds_table(board: &Board) -> AnyView {
 }
 
 fn side_by_side<'a>(
+    page: &Page<'_>,
     title: &'static str,
     of: &'static str,
     all: impl Iterator<Item = (&'a String, &'a (Numbers, Numbers))>,
 ) -> AnyView {
     let id = format!("by-{of}-title");
     let lines = all.map(|(name, (numbers, before))| {
-        let address = serde_urlencoded::to_string([(of, name)]).unwrap_or_default();
+        let mut query = page.period();
+        query.push((of, name.clone()));
+        let address = serde_urlencoded::to_string(query).unwrap_or_default();
         let (prevented, then) = (numbers.prevented_in_all(), before.prevented_in_all());
         view! {
             <tr>

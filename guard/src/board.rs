@@ -108,7 +108,7 @@ impl Numbers {
                 }
             }
             Counted::Entered(state) => *self.entered.entry(state).or_default() += number,
-            Counted::LookedUp(_) => {}
+            Counted::LookedUp(_) | Counted::BodyDropped => {}
             Counted::Prevented(kind) => {
                 self.prevented.entry(kind).or_default().add(number, &count.currency, count.ten_thousandths);
             }

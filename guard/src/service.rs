@@ -303,7 +303,9 @@ impl Transition {
         if entered != operation.state.name() {
             counts.push(count_of(operation, Counted::Entered(entered), at));
         }
+        // Whoever drops it brings no truth.
         if !state.is_uncertain()
+            && entered != StateName::Rejected
             && let Some((since, by)) = operation.state.uncertain_since().zip(SettledBy::of(&actor))
         {
             let seconds = u64::try_from((at - since).num_seconds()).unwrap_or_default();

@@ -45,7 +45,7 @@ impl Columns {
             .map(|(name, number)| format!("{} {}", name.to_lowercase(), wording::number(*number)))
             .collect();
         let said = if said.is_empty() { "none".to_owned() } else { said.join(", ") };
-        let most = stretches.iter().max_by_key(|(_, numbers)| numbers.iter().sum::<u64>());
+        let most = stretches.iter().filter(|_| is_stacked).max_by_key(|(_, numbers)| numbers.iter().sum::<u64>());
         let most = most.filter(|(_, numbers)| numbers.iter().sum::<u64>() > 0).map(|(start, numbers)| {
             let (what, number) = (when(*start, days), wording::number(numbers.iter().sum()));
             format!(" Most of it {what}: {number}.")
