@@ -37,7 +37,9 @@ if [ ! -e "$folder/token" ]; then
     "$onceover" seed --operations "${ONCEOVER_DEMO_OPERATIONS:-5000}" --unknown 40 --conflicts 25
     # What the history is made of, and a destination that is really there.
     "$onceover" export >"$folder/onceover.toml"
-    "$onceover" sandbox --listen "$sandbox" --print-config >>"$folder/onceover.toml"
+    "$onceover" sandbox --listen "$sandbox" --print-config |
+        sed -e 's/^# \(\[workflow.pull\]\)/\1/' -e 's/^# every_hours = .*/every_hours = 1/' \
+            -e 's/^# companies = .*/companies = ["acme-in"]/' >>"$folder/onceover.toml"
     "$onceover" apply "$folder/onceover.toml"
     od -An -N9 -tx1 /dev/urandom | tr -d ' \n' >"$folder/password"
     for role in viewer operator finance admin; do
@@ -75,7 +77,7 @@ send() {
             "http://$ONCEOVER_LISTEN/proxy/sandbox-task/tasks" \
             -H "Authorization: Bearer $(cat "$folder/token")" -H 'Content-Type: application/json' \
             -H 'Onceover-Company: acme-in' -H 'Onceover-Source-System: shop' -H "Onceover-Document: $1" \
-            -d '{"customer":"C-'"$((number % 40 + 10))"'","currency":"EUR","amount":"'"$2"'"}') || true
+            -d '{"company":"acme-in","customer":"C-'"$((number % 40 + 10))"'","currency":"EUR","amount":"'"$2"'"}') || true
         case $status in
         2?? | 422) return ;; # made, or nothing that another try mends
         esac

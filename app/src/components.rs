@@ -33,6 +33,7 @@ pub(crate) mod look_alikes;
 pub(crate) mod money;
 pub(crate) mod people;
 pub(crate) mod plain;
+pub(crate) mod pull_now;
 pub(crate) mod received;
 pub(crate) mod reconciled;
 pub(crate) mod recovery;

@@ -1,4 +1,4 @@
-//! What is told about a file that was handed in by a form of several parts, which no server function takes.
+//! What is told about records that were handed in or pulled, by forms that no server function takes.
 
 use crate::{
     context::Visit,
@@ -17,6 +17,12 @@ pub async fn tell_done(visit: &Visit, is_repeated: bool) {
 pub async fn tell_refused(visit: &Visit, written: Vec<(String, String)>, sentence: String, faults: Vec<String>) {
     let draft = HandInDraft(written.into_iter().collect());
     tell(visit, &HandInNotice::Refused { draft, sentence, faults }).await;
+}
+
+/// Keeps for the next page why a destination's list was not reconciled, with what was written into the form.
+pub async fn tell_not_pulled(visit: &Visit, written: Vec<(String, String)>, sentence: String, faults: Vec<String>) {
+    let draft = HandInDraft(written.into_iter().collect());
+    tell(visit, &HandInNotice::NotPulled { draft, sentence, faults }).await;
 }
 
 async fn tell(visit: &Visit, notice: &HandInNotice) {

@@ -156,6 +156,7 @@ pub(crate) fn actor(actor: &Actor) -> String {
         Actor::Person { email } => email.clone(),
         Actor::Sweeper => "Onceover, watching the lease".to_owned(),
         Actor::Recovery => "Onceover, looking at the destination".to_owned(),
+        Actor::Schedule => "Onceover, by schedule".to_owned(),
         Actor::CommandLine => "the command line".to_owned(),
         Actor::FirstStart => "the first start".to_owned(),
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Who caused an entry of the trail. Written `token:NAME`, `token:NAME/WORKER`, `person:EMAIL`, `system:sweeper`,
-/// `system:recovery`, `system:command-line` or `system:first-start`.
+/// `system:recovery`, `system:schedule`, `system:command-line` or `system:first-start`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Actor {
     /// An automation with its token.
@@ -23,6 +23,8 @@ pub enum Actor {
     Sweeper,
     /// The guard looked at the destination.
     Recovery,
+    /// The configuration says that it is done every so many hours.
+    Schedule,
     /// Somebody with access to the machine used the command line.
     CommandLine,
     /// Whoever held the one-time link of the first start.
@@ -42,6 +44,7 @@ impl fmt::Display for Actor {
             Self::Person { email } => write!(formatter, "person:{email}"),
             Self::Sweeper => formatter.write_str("system:sweeper"),
             Self::Recovery => formatter.write_str("system:recovery"),
+            Self::Schedule => formatter.write_str("system:schedule"),
             Self::CommandLine => formatter.write_str("system:command-line"),
             Self::FirstStart => formatter.write_str("system:first-start"),
         }
@@ -62,6 +65,7 @@ impl FromStr for Actor {
             ("person", email) => Ok(Self::Person { email: email.to_owned() }),
             ("system", "sweeper") => Ok(Self::Sweeper),
             ("system", "recovery") => Ok(Self::Recovery),
+            ("system", "schedule") => Ok(Self::Schedule),
             ("system", "command-line") => Ok(Self::CommandLine),
             ("system", "first-start") => Ok(Self::FirstStart),
             _ => Err(NotAnActor),
@@ -90,7 +94,7 @@ mod tests {
     fn every_actor_survives_its_text() {
         let worker = |worker: Option<&str>| Actor::Token { name: "billing".into(), worker: worker.map(Into::into) };
         let person = Actor::Person { email: "ada@example.test".into() };
-        let system = [Actor::Sweeper, Actor::Recovery, Actor::CommandLine, Actor::FirstStart];
+        let system = [Actor::Sweeper, Actor::Recovery, Actor::Schedule, Actor::CommandLine, Actor::FirstStart];
         for actor in [worker(None), worker(Some("w/1:x")), person].into_iter().chain(system) {
             assert_eq!(actor.to_string().parse(), Ok(actor));
         }

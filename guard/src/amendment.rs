@@ -272,7 +272,12 @@ impl Amendment {
         let is = |other: &str| other.trim().eq_ignore_ascii_case(email);
         let proposed = match &self.proposed_by {
             Actor::Person { email } => is(email),
-            Actor::Token { .. } | Actor::Sweeper | Actor::Recovery | Actor::CommandLine | Actor::FirstStart => false,
+            Actor::Token { .. }
+            | Actor::Sweeper
+            | Actor::Recovery
+            | Actor::Schedule
+            | Actor::CommandLine
+            | Actor::FirstStart => false,
         };
         if proposed {
             Some(Barred::Proposed)

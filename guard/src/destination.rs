@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::key::KeyPart;
+use crate::reconciliation::Mapping;
 use crate::workflow::DefinitionFault;
 
 /// How long an answer of a destination is awaited where nothing is said, in seconds.
@@ -29,6 +30,13 @@ pub const MASK: &str = "********";
 /// What a lookup's path may hold in `{{ … }}`; of the payload a member of it.
 pub const PLACEHOLDERS: [&str; 8] =
     ["external_reference", "document", "company", "source_system", "action", "revision", "idempotency_key", "payload"];
+
+/// What a list's path may hold in `{{ … }}`: the company, and the period as moments in UTC (`2026-03-01T00:00:00.000Z`; the first ten
+/// characters, `{{ from[:10] }}`, are the day).
+pub const LIST_PLACEHOLDERS: [&str; 3] = ["company", "from", "to"];
+
+/// The methods by which a list may be asked for.
+pub const LIST_METHODS: [&str; 1] = ["GET"];
 
 /// The other system, and its profile.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -62,6 +70,9 @@ pub struct Destination {
     /// How a record is found; left out: every uncertain case goes to a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lookup: Option<Lookup>,
+    /// How its records are listed; left out: they are handed in as files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<List>,
 }
 
 /// How a record is created.
@@ -116,6 +127,32 @@ pub struct Lookup {
     /// Statuses that mean that there is no such record.
     #[serde(default)]
     pub absent: Vec<String>,
+}
+
+/// How records are listed.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    /// The method.
+    #[serde(default = "list_method_default")]
+    pub method: String,
+    /// The path below the base address, a template.
+    pub path: String,
+    /// Where the records stand in the answer (RFC 9535).
+    pub records: String,
+    /// Where the address of the next page stands in the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_page: Option<String>,
+    /// Where a record says its company; those of others are left out. Left out: the path asks for one company's alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub company: Option<String>,
+    /// Where a record holds what, as for a JSON file; what is left out is found where the lookup finds it.
+    #[serde(default, skip_serializing_if = "Mapping::is_empty")]
+    pub record: Mapping,
+}
+
+fn list_method_default() -> String {
+    LIST_METHODS.concat()
 }
 
 /// Which records are void.
@@ -187,6 +224,9 @@ impl Destination {
         if let Some(lookup) = &self.lookup {
             lookup.validate()?;
         }
+        if let Some(list) = &self.list {
+            list.validate(self.lookup.is_some())?;
+        }
         Ok(())
     }
 }
@@ -214,11 +254,39 @@ impl Lookup {
     fn validate(&self) -> Result<(), DefinitionFault> {
         check_method("lookup.method", &self.method, &LOOKUP_METHODS)?;
         check_path("lookup.path", &self.path)?;
-        check_placeholders("lookup.path", &self.path)?;
+        check_placeholders("lookup.path", &self.path, &PLACEHOLDERS)?;
         if self.void.as_ref().is_some_and(|void| void.values.is_empty()) {
             return Err(DefinitionFault::new("lookup.void.values", "is empty; name the values that mean void"));
         }
         check_statuses(&[("lookup.inconclusive", &self.inconclusive), ("lookup.absent", &self.absent)])
+    }
+}
+
+impl List {
+    fn validate(&self, has_lookup: bool) -> Result<(), DefinitionFault> {
+        check_method("list.method", &self.method, &LIST_METHODS)?;
+        check_path("list.path", &self.path)?;
+        check_placeholders("list.path", &self.path, &LIST_PLACEHOLDERS)?;
+        if self.company.is_none() && !self.path.contains("company") {
+            let message = "asks for no company; write {{ company }} into the path, or say with list.company where a record names \
+                           its own: a document's number means nothing without it";
+            return Err(DefinitionFault::new("list.path", message));
+        }
+        let Mapping { format, delimiter, encoding, destination_reference, external_reference, .. } = &self.record;
+        if format.is_some() || delimiter.is_some() || encoding.is_some() {
+            let message =
+                "says how a file is written (format, delimiter, encoding); a list is JSON in UTF-8, leave that out";
+            return Err(DefinitionFault::new("list.record", message));
+        }
+        if !has_lookup && destination_reference.is_none() && external_reference.is_none() {
+            let message = "says neither destination_reference nor external_reference, and there is no lookup that does";
+            return Err(DefinitionFault::new("list.record", message));
+        }
+        let of_list = |fault: DefinitionFault| {
+            let key = fault.key.trim_start_matches("reconciliation.");
+            DefinitionFault::new("list.record", format!("{key} {}", fault.message))
+        };
+        self.record.validate().map_err(of_list)
     }
 }
 
@@ -264,7 +332,7 @@ fn check_path(key: &'static str, path: &str) -> Result<(), DefinitionFault> {
 }
 
 /// Looks at the names in `{{ … }}` alone; what else stands there is the template engine's.
-fn check_placeholders(key: &'static str, template: &str) -> Result<(), DefinitionFault> {
+fn check_placeholders(key: &'static str, template: &str, possible: &[&str]) -> Result<(), DefinitionFault> {
     for part in template.split("{{").skip(1) {
         let Some((expression, _)) = part.split_once("}}") else {
             return Err(DefinitionFault::new(key, "opens \"{{\" without \"}}\""));
@@ -272,8 +340,8 @@ fn check_placeholders(key: &'static str, template: &str) -> Result<(), Definitio
         let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
         let expression = expression.trim();
         let name = expression.split(|character| !is_name(character)).next().unwrap_or_default();
-        if !PLACEHOLDERS.contains(&name) {
-            let message = format!("has {{{{ {expression} }}}}; possible: {}", PLACEHOLDERS.join(", "));
+        if !possible.contains(&name) {
+            let message = format!("has {{{{ {expression} }}}}; possible: {}", possible.join(", "));
             return Err(DefinitionFault::new(key, message));
         }
     }
@@ -357,6 +425,14 @@ mod tests {
                 inconclusive: vec!["500-599".to_owned()],
                 absent: vec!["404".to_owned()],
             }),
+            list: Some(List {
+                method: list_method_default(),
+                path: "/tasks?company={{ company }}&since={{ from[:10] }}".to_owned(),
+                records: "$[*]".to_owned(),
+                next_page: None,
+                company: None,
+                record: Mapping::default(),
+            }),
         }
     }
 
@@ -388,5 +464,13 @@ mod tests {
         assert_eq!(lookup(&|lookup| lookup.path = "/tasks/{{ secret }}".into()), "lookup.path");
         assert_eq!(lookup(&|lookup| lookup.path = "/tasks/{{ document".into()), "lookup.path");
         assert_eq!(lookup(&|lookup| lookup.absent.push("503".into())), "lookup.absent");
+        let list = |change: &dyn Fn(&mut List)| fault(&|destination| destination.list.iter_mut().for_each(change));
+        assert_eq!(list(&|list| list.method = "POST".into()), "list.method");
+        assert_eq!(list(&|list| list.path = "/tasks?company={{ company }}&of={{ document }}".into()), "list.path");
+        assert_eq!(list(&|list| list.path = "/tasks".into()), "list.path", "of which company?");
+        assert_eq!(list(&|list| list.record.delimiter = Some(";".into())), "list.record");
+        assert_eq!(list(&|list| list.record.every_currency = Some("EURO".into())), "list.record");
+        let blind = |destination: &mut Destination| destination.lookup = None;
+        assert_eq!(fault(&blind), "list.record", "nothing says where a reference stands");
     }
 }

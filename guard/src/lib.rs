@@ -34,6 +34,7 @@ pub mod payload;
 pub mod period;
 pub mod person;
 pub mod pointer;
+pub mod pull;
 pub mod queue;
 pub mod reconciliation;
 pub mod recovery;

@@ -300,7 +300,7 @@ pub enum Bucket {
     Mismatched,
     /// The destination holds it, and no operation belongs to it.
     Unguarded,
-    /// The operation is not settled yet.
+    /// The operation is not settled yet, or was confirmed too late to be in the list that was pulled.
     Pending,
     /// A record that counts for nothing: it was voided.
     Void,
@@ -674,6 +674,15 @@ pub enum Origin {
         /// What it was written in.
         format: Format,
         /// The SHA-256 of its bytes, in hexadecimal.
+        sha256: String,
+    },
+    /// The destination's list.
+    Pulled {
+        /// The destination.
+        destination: String,
+        /// Over how many pages it was spread.
+        pages: u32,
+        /// The SHA-256 of the records as they were read, in hexadecimal.
         sha256: String,
     },
 }

@@ -20,6 +20,7 @@ mod notification;
 mod pack;
 mod period;
 mod proof;
+mod pull;
 mod reconciliation;
 mod recovery;
 mod report;

@@ -192,6 +192,21 @@ impl State {
         }
     }
 
+    /// Since when it is confirmed; none where it is not.
+    pub const fn confirmed_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Confirmed { since, .. } => Some(*since),
+            Self::AwaitingApproval
+            | Self::Rejected { .. }
+            | Self::Acquired { .. }
+            | Self::Sending { .. }
+            | Self::Released { .. }
+            | Self::Failed { .. }
+            | Self::Unknown { .. }
+            | Self::Disputed { .. } => None,
+        }
+    }
+
     /// Whether a person has to decide, or recovery to find out: the Unknown queue.
     pub const fn is_uncertain(&self) -> bool {
         matches!(self, Self::Unknown { .. } | Self::Disputed { .. })

@@ -91,9 +91,12 @@ pub struct Workflow {
     /// What may be forgotten, and when.
     #[serde(default)]
     pub retention: Retention,
-    /// Which columns of the destination's records hold what, and how often they are reconciled.
+    /// Which columns of the destination's records hold what.
     #[serde(default, skip_serializing_if = "crate::reconciliation::Mapping::is_empty")]
     pub reconciliation: crate::reconciliation::Mapping,
+    /// How often the destination's list is pulled and reconciled. Left out: whenever somebody asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull: Option<crate::pull::PullRules>,
     /// What may be amended, and how.
     #[serde(default)]
     pub amendment: AmendmentRules,
@@ -448,6 +451,7 @@ impl Workflow {
             key: KeyPlaces::default(),
             retention: Retention::default(),
             reconciliation: crate::reconciliation::Mapping::default(),
+            pull: None,
             amendment: AmendmentRules::default(),
             review: ReviewRules::default(),
             look_alikes: None,
@@ -530,6 +534,9 @@ impl Workflow {
             );
         }
         self.reconciliation.validate()?;
+        if let Some(pull) = &self.pull {
+            pull.validate()?;
+        }
         self.amendment.validate()?;
         self.review.validate(self.amount.is_some())?;
         self.look_alikes.as_ref().map_or(Ok(()), |rules| rules.validate(self.amount.is_some()))

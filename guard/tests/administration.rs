@@ -58,6 +58,7 @@ fn ledger() -> Destination {
         lookups_per_second: None,
         create: None,
         lookup: None,
+        list: None,
     }
 }
 

@@ -1,5 +1,5 @@
-//! What goes on beside requests: ending leases, following the configuration, looking for what is unknown, telling people, sealing the
-//! trail, dropping bodies whose days are over, cleaning up.
+//! What goes on beside requests: ending leases, following the configuration, looking for what is unknown, telling people, pulling
+//! lists, sealing the trail, dropping bodies whose days are over, cleaning up.
 
 use std::future::Future;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::calls;
 use crate::notification::Teller;
+use crate::pulls::Puller;
 use crate::recovery::Recovery;
 use crate::retention::{RETENTION_SECONDS, Sweep};
 use crate::runs::RUNS_MILLISECONDS;
@@ -60,6 +61,7 @@ pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     repeat("sessions", Duration::from_secs(SESSIONS_SECONDS), step(move || end_sessions(gate.clone())));
     tasks.spawn(Recovery::of(server).run(server.draining.clone()));
     tasks.spawn(Teller::of(server).run(server.draining.clone()));
+    tasks.spawn(Puller::of(server).run(server.draining.clone()));
     tasks.close();
     tasks
 }

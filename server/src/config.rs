@@ -8,8 +8,9 @@ mod text;
 
 use std::path::Path;
 
-use guard::destination::Destination;
+use guard::destination::{Destination, LIST_PLACEHOLDERS, PLACEHOLDERS};
 use guard::notification::Channel;
+use guard::reconciliation::FIELDS;
 use guard::service::Definitions;
 use guard::workflow::Workflow;
 use serde_json_path::JsonPath;
@@ -136,8 +137,8 @@ impl Configuration {
         if let Some((kind, index, key, message)) = json_paths(&definitions).find_map(wrong_json_path) {
             return Err(at(kind, Some(index), key, message));
         }
-        if let Some((index, message)) = wrong_template(&definitions) {
-            return Err(at("destination", Some(index), "lookup.path", message));
+        if let Some((index, key, message)) = wrong_template(&definitions) {
+            return Err(at("destination", Some(index), key, message));
         }
         Ok(Self { server: read.server, definitions, source: (file.to_owned(), text.to_owned()) })
     }
@@ -208,16 +209,28 @@ fn json_paths(definitions: &Definitions) -> impl Iterator<Item = KeyedPath<'_>> 
             .chain(next_page)
             .chain(void)
         });
-        create.into_iter().chain(lookup).map(move |(key, path)| ("destination", index, key, path))
+        let list = destination.list.iter().flat_map(|list| {
+            // Columns may be named in other ways as well.
+            let of_record = FIELDS.into_iter().filter_map(|field| list.record.column(field));
+            let of_record = of_record.chain(list.record.fields.values().map(String::as_str));
+            let of_record = of_record.filter(|column| column.starts_with('$')).map(|path| ("list.record", path));
+            [("list.records", Some(&list.records)), ("list.next_page", list.next_page.as_ref())]
+                .into_iter()
+                .chain([("list.company", list.company.as_ref())])
+                .filter_map(|(key, path)| Some((key, path?.as_str())))
+                .chain(of_record)
+        });
+        create.into_iter().chain(lookup).chain(list).map(move |(key, path)| ("destination", index, key, path))
     });
     of_workflows.chain(of_destinations)
 }
 
-/// The first destination whose lookup's path is no template, and why.
-fn wrong_template(definitions: &Definitions) -> Option<(usize, String)> {
+/// The first destination with a path that is no template, its key, and why.
+fn wrong_template(definitions: &Definitions) -> Option<(usize, &'static str, String)> {
     definitions.destinations.iter().enumerate().find_map(|(index, destination)| {
-        let message = template::check(&destination.lookup.as_ref()?.path).err()?;
-        Some((index, message))
+        let lookup = destination.lookup.iter().map(|lookup| ("lookup.path", &lookup.path, &PLACEHOLDERS[..]));
+        let list = destination.list.iter().map(|list| ("list.path", &list.path, &LIST_PLACEHOLDERS[..]));
+        lookup.chain(list).find_map(|(key, path, possible)| Some((index, key, template::check(path, possible).err()?)))
     })
 }
 

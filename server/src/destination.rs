@@ -5,7 +5,9 @@
 
 pub mod client;
 pub mod effect;
+pub mod list;
 mod look;
+mod page;
 pub mod read;
 pub mod secret;
 pub mod template;
@@ -16,6 +18,7 @@ use std::time::Duration;
 
 use app::context::Lookups;
 use bytes::Bytes;
+use guard::clock::Timestamp;
 use guard::destination::Destination;
 use guard::lookup::{AnswerClass, Finding, Looked, Trial, Wanted};
 use guard::operation::Operation;
@@ -27,11 +30,12 @@ use http_body_util::Full;
 use url::Url;
 
 use client::{Client, Failed, send};
+use list::{Listing, Unlisted, setup};
 use look::{Look, Reader};
 use secret::HeaderFault;
 use template::Values;
 
-pub use look::{PAGE_BYTES_MAX, PAGES_MAX};
+pub use page::{PAGE_BYTES_MAX, PAGES_MAX};
 
 /// The answer to a creation is read up to this many bytes.
 pub const CREATED_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -155,6 +159,24 @@ impl Destinations {
             Ok(reader) => Look::new(&prepared, lookup, &reader, wanted).run(&path).await,
             Err(reason) => unasked(&request, reason),
         }
+    }
+
+    /// The list of what the destination holds of a company, from one moment to another. Nothing was asked yet when this answers.
+    ///
+    /// # Errors
+    /// The destination has no list, or its profile cannot be followed.
+    pub fn list(
+        &self,
+        destination: &Destination,
+        company: &str,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Listing, Unlisted> {
+        let Some(list) = &destination.list else { return Err(setup("the destination has no list")) };
+        let path = template::path(&list.path, &Values::period(company, from, to));
+        let path = path.map_err(|reason| setup(format!("the path cannot be made: {reason}")))?;
+        let prepared = self.prepared(destination).map_err(setup)?;
+        Listing::at(&prepared, list, &path, company)
     }
 
     /// Sends a request once: what creates a record, above all.

@@ -24,6 +24,7 @@ pub mod observe;
 mod pack;
 pub mod problem;
 pub mod proxy;
+pub mod pulls;
 pub mod reconciliation;
 pub mod recovery;
 pub mod reference;

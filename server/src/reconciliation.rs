@@ -11,6 +11,7 @@ pub mod import;
 mod json;
 mod number;
 mod plan;
+pub mod pull;
 mod table;
 mod xml;
 

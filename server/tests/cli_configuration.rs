@@ -56,7 +56,7 @@ lease_second = 60
 name = "handoff"
 
 colour = "red"
-"#), @"wrong.toml:4:1: workflow.colour: there is no such key; possible here: name, title, description, kind, actions, destination, lease_seconds, max_lease_seconds, two_step, volatile, sensitive, amount, currency, period, key_fields, key, retention, reconciliation, amendment, review, look_alikes");
+"#), @"wrong.toml:4:1: workflow.colour: there is no such key; possible here: name, title, description, kind, actions, destination, lease_seconds, max_lease_seconds, two_step, volatile, sensitive, amount, currency, period, key_fields, key, retention, reconciliation, pull, amendment, review, look_alikes");
     assert_snapshot!(fault(r#"[[workflow]]
 name = "handoff"
 [workflow.retention]

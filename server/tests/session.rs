@@ -24,6 +24,8 @@ mod recovery;
 mod retention;
 #[path = "session/review.rs"]
 mod review;
+#[path = "support/sandbox.rs"]
+mod sandbox;
 #[path = "session/support.rs"]
 mod support;
 #[path = "session/veil.rs"]

@@ -143,7 +143,7 @@ pub(crate) fn HandIn(
 
 /// Why nothing was stored.
 #[component]
-fn Unread(sentence: String, faults: Vec<String>) -> impl IntoView {
+pub(super) fn Unread(sentence: String, faults: Vec<String>) -> impl IntoView {
     let faults = faults.into_iter().map(|fault| view! { <li><Plain text=fault /></li> }).collect::<Vec<_>>();
     let list = (!faults.is_empty()).then(|| view! { <ul>{faults}</ul> });
     view! {

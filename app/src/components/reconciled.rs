@@ -1,6 +1,6 @@
 //! What reconciliations say on the overview.
 
-use guard::reconciliation::OpenDuplicates;
+use guard::reconciliation::{Bucket, OpenDuplicates};
 use leptos::prelude::*;
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
     plain::Plain,
 };
 use crate::{
-    functions::read_overview::LastReconciled,
+    functions::read_overview::{LastReconciled, PullLine},
     wording::{self, reconciliation::bucket_word},
 };
 
@@ -54,23 +54,7 @@ pub(crate) fn LastReconciliations(reconciled: Vec<LastReconciled>) -> impl IntoV
     }
     let rows = reconciled.into_iter().map(|last| {
         let LastReconciled { id, workflow, company, at, findings } = last;
-        let is_clean = findings.is_empty();
-        let findings = findings.into_iter().map(|(bucket, count)| {
-            let name = bucket.as_str();
-            view! {
-                <li class=format!("tally is-{name}")>
-                    <a href=format!("/reconciliation/{id}?bucket={name}")>
-                        {wording::number(count)} " " {bucket_word(bucket).to_lowercase()}
-                    </a>
-                </li>
-            }
-        });
-        let findings = findings.collect::<Vec<_>>();
-        let told = if is_clean {
-            view! { <p>"Both sides agree."</p> }.into_any()
-        } else {
-            view! { <ul class="tallies">{findings}</ul> }.into_any()
-        };
+        let told = view! { <Findings id=id.to_string() findings /> };
         view! {
             <tr>
                 <th scope="row" data-label="Workflow">
@@ -102,6 +86,97 @@ pub(crate) fn LastReconciliations(reconciled: Vec<LastReconciled>) -> impl IntoV
                 </table>
             </div>
         </section>
+    }
+    .into_any()
+}
+
+/// What a reconciliation came to, in the buckets that somebody has to look at.
+#[component]
+fn Findings(id: String, findings: Vec<(Bucket, u64)>) -> impl IntoView {
+    if findings.is_empty() {
+        return view! { <p>"Both sides agree."</p> }.into_any();
+    }
+    let findings = findings.into_iter().map(|(bucket, count)| {
+        let name = bucket.as_str();
+        view! {
+            <li class=format!("tally is-{name}")>
+                <a href=format!("/reconciliation/{id}?bucket={name}")>
+                    {wording::number(count)} " " {bucket_word(bucket).to_lowercase()}
+                </a>
+            </li>
+        }
+    });
+    view! { <ul class="tallies">{findings.collect::<Vec<_>>()}</ul> }.into_any()
+}
+
+/// The pulls that are scheduled: when each last went well and what it came to, why it fails; nothing where none is.
+#[component]
+pub(crate) fn ScheduledPulls(pulls: Vec<PullLine>) -> impl IntoView {
+    if pulls.is_empty() {
+        return ().into_any();
+    }
+    let rows = pulls.into_iter().map(|pull| view! { <Pulled pull /> }).collect::<Vec<_>>();
+    view! {
+        <section class="part" aria-labelledby="pulls-title">
+            <h2 id="pulls-title">"Scheduled pulls"</h2>
+            <div class="scroll" tabindex="0" role="region" aria-label="The scheduled pulls of each workflow and company">
+                <table class="cards">
+                    <caption class="hidden">"The scheduled pulls of each workflow and company"</caption>
+                    <thead>
+                        <tr>
+                            <th scope="col">"Workflow"</th>
+                            <th scope="col">"Company"</th>
+                            <th scope="col">"Last one that went well"</th>
+                            <th scope="col">"What it came to"</th>
+                            <th scope="col">"Next"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Pulled(pull: PullLine) -> impl IntoView {
+    let PullLine { workflow, company, destination, succeeded, failed, due_at } = pull;
+    let last = match &succeeded {
+        Some((at, _)) => view! { <Moment at=*at /> }.into_any(),
+        None => view! { <p class="none">"None yet"</p> }.into_any(),
+    };
+    let findings =
+        succeeded.map(|(_, last)| view! { <Findings id=last.id.to_string() findings=last.findings /> }.into_any());
+    let failed = failed.map(|(at, reason)| {
+        view! {
+            <p>
+                <strong>"Failed "</strong>
+                <Moment at />
+                ": "
+                <Plain text=reason />
+            </p>
+        }
+        .into_any()
+    });
+    let next = match due_at {
+        None => view! { <p>"Due now"</p> }.into_any(),
+        Some(at) => view! { <Moment at /> }.into_any(),
+    };
+    view! {
+        <tr>
+            <th scope="row" data-label="Workflow">
+                <Plain text=workflow />
+                <p class="row-key">"from " <Plain text=destination /></p>
+            </th>
+            <td data-label="Company"><Plain text=company /></td>
+            <td data-label="Last one that went well">{last}</td>
+            <td data-label="What it came to">
+                {failed}
+                {findings}
+            </td>
+            <td data-label="Next">{next}</td>
+        </tr>
     }
     .into_any()
 }

@@ -42,6 +42,8 @@ pub(crate) struct ReconciliationList {
     pub next: Option<String>,
     /// The workflows that a file can be handed in for: name and title.
     pub workflows: Vec<(String, String)>,
+    /// The workflows whose destination has a list: name, and the destination's name.
+    pub lists: Vec<(String, String)>,
     /// The key fields of the workflow that is asked for, by their places in the payload.
     pub key_fields: Vec<String>,
     /// What became of the file before.
@@ -85,7 +87,15 @@ pub(crate) async fn list_reconciliations(
     let catalogue = guard.catalogue();
     let reached = catalogue.workflows.values().filter(|known| !known.is_retired);
     let reached = reached.map(|known| &known.workflow).filter(|known| person.reach.workflow(known.name.as_str()));
+    let reached: Vec<_> = reached.collect();
+    let list_of = |workflow: &&guard::workflow::Workflow| {
+        let destination = catalogue.destinations.get(workflow.destination.as_ref()?)?;
+        destination.list.as_ref()?;
+        Some((workflow.name.as_str().to_owned(), destination.name.clone()))
+    };
+    let lists = reached.iter().filter_map(list_of).collect();
     let workflows = reached
+        .into_iter()
         .map(|known| {
             let name = known.name.as_str().to_owned();
             (name.clone(), known.title.clone().unwrap_or(name))
@@ -94,7 +104,7 @@ pub(crate) async fn list_reconciliations(
     let notice: Option<HandInNotice> = crate::reply::take_notice(&visit, crate::reconciliation::NOTICE).await;
     let asked = match &notice {
         Some(HandInNotice::Refused { draft, .. }) => draft.text("workflow"),
-        Some(HandInNotice::Done { .. }) | None => workflow,
+        Some(HandInNotice::NotPulled { .. } | HandInNotice::Done { .. }) | None => workflow,
     };
     let key_fields = catalogue
         .workflows
@@ -106,6 +116,7 @@ pub(crate) async fn list_reconciliations(
         runs: runs.collect(),
         next,
         workflows,
+        lists,
         key_fields: key_fields.unwrap_or_default(),
         notice,
     })

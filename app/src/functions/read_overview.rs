@@ -20,6 +20,10 @@ use crate::{encoding::Json, failure::Failure};
 #[cfg(feature = "ssr")]
 const NEEDS_ROWS: u32 = 5;
 
+/// So many scheduled pulls are shown on the overview.
+#[cfg(feature = "ssr")]
+const PULLS_SHOWN_MAX: usize = 50;
+
 /// How far back the overview looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Span {
@@ -214,6 +218,48 @@ impl LastReconciled {
     }
 }
 
+/// A scheduled pull of a workflow and company.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct PullLine {
+    /// The workflow.
+    pub workflow: String,
+    /// The company.
+    pub company: String,
+    /// The destination.
+    pub destination: String,
+    /// The last one that went well: when, and what it came to.
+    pub succeeded: Option<(Timestamp, LastReconciled)>,
+    /// The failures since: when the last one was, and why.
+    pub failed: Option<(Timestamp, String)>,
+    /// When the next one is tried; none: it is due.
+    pub due_at: Option<Timestamp>,
+}
+
+#[cfg(feature = "ssr")]
+impl PullLine {
+    async fn all(guard: &guard::service::Guard, person: &Person) -> Result<Vec<Self>, Failure> {
+        let mut scheduled = guard.scheduled_pulls(&person.reach).await?;
+        scheduled.sort_by_key(|pull| pull.schedule.failing.is_none());
+        scheduled.truncate(PULLS_SHOWN_MAX);
+        let now = guard.now();
+        let mut lines = Vec::with_capacity(scheduled.len());
+        for pull in scheduled {
+            let due_at = Some(pull.due_at()).filter(|at| *at > now);
+            let guard::pull::PullSchedule { workflow, company, succeeded, failing, .. } = pull.schedule;
+            let succeeded = match succeeded {
+                Some(success) => {
+                    let run = guard.reconciliation(&person.reach, success.run).await?;
+                    Some((success.at, LastReconciled::of(run)))
+                }
+                None => None,
+            };
+            let failed = failing.map(|failing| (failing.at, failing.reason));
+            lines.push(Self { workflow, company, destination: pull.destination, succeeded, failed, due_at });
+        }
+        Ok(lines)
+    }
+}
+
 /// What the overview shows.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Overview {
@@ -231,6 +277,8 @@ pub(crate) struct Overview {
     pub duplicates: Vec<OpenDuplicates>,
     /// The last reconciliation of each workflow and company.
     pub reconciled: Vec<LastReconciled>,
+    /// The pulls that are scheduled, those that fail first; a bounded number.
+    pub pulls: Vec<PullLine>,
     /// What was prevented within the span.
     pub prevented: Prevented,
     /// What was prevented in all.
@@ -276,6 +324,7 @@ pub(crate) async fn read_overview(span: Span) -> Result<Overview, Failure> {
         proposals: guard.proposals_waiting(&person.reach).await?,
         duplicates: guard.open_duplicates(&person.reach).await?,
         reconciled: guard.last_reconciliations(&person.reach).await?.into_iter().map(LastReconciled::of).collect(),
+        pulls: PullLine::all(guard, person).await?,
         prevented: summary.prevented,
         prevented_in_all: summary::prevented(&in_all),
         bars: summary.bars,

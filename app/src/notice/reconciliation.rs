@@ -6,7 +6,7 @@ use guard::id::{OperationId, ReconciliationId};
 
 use crate::failure::Failure;
 
-/// What was written into the form that hands a file in, by the names of its fields. The file itself has to be chosen again.
+/// What was written into the form that hands a file in, or pulls a list, by the names of its fields. The file itself has to be chosen again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct HandInDraft(pub BTreeMap<String, String>);
 
@@ -17,7 +17,7 @@ impl HandInDraft {
     }
 }
 
-/// What became of a file.
+/// What became of a file, or of a list that was pulled.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum HandInNotice {
     /// Nothing was stored.
@@ -27,6 +27,15 @@ pub(crate) enum HandInNotice {
         /// Why, in a sentence.
         sentence: String,
         /// What is wrong with the file, each with its line and column.
+        faults: Vec<String>,
+    },
+    /// The list of the destination was not reconciled.
+    NotPulled {
+        /// What was written.
+        draft: HandInDraft,
+        /// Why, in a sentence.
+        sentence: String,
+        /// What is wrong with which record.
         faults: Vec<String>,
     },
     /// It was reconciled.

@@ -21,7 +21,7 @@ use crate::{
         incidents::Incidents,
         money::{Amount, Amounts},
         plain::Plain,
-        reconciled::{Duplicates, LastReconciliations},
+        reconciled::{Duplicates, LastReconciliations, ScheduledPulls},
     },
     functions::read_overview::{Overview, Prevented, Span, WorkflowRow, read_overview},
     wording,
@@ -60,6 +60,7 @@ fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
         proposals,
         duplicates,
         reconciled,
+        pulls,
         prevented,
         prevented_in_all,
         bars,
@@ -114,6 +115,7 @@ fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
             <WorkflowTable workflows />
         </section>
         <LastReconciliations reconciled />
+        <ScheduledPulls pulls />
     }
     .into_any()
 }

@@ -73,11 +73,16 @@ fn Shown(report: Report) -> impl IntoView {
     let Report { as_of, person, run, title, by, bucket, rows, decisions, opened, next, notice } = report;
     let is_done = run.progress == Progress::Done;
     let told = match notice {
-        Some(HandInNotice::Done { is_repeated: true }) => Some(
-            "The same file was reconciled before, with the same parameters: nothing was changed. This is what it came to then.",
-        ),
+        Some(HandInNotice::Done { is_repeated: true }) => Some(match run.origin {
+            Origin::File { .. } => {
+                "The same file was reconciled before, with the same parameters: nothing was changed. This is what it came to then."
+            }
+            Origin::Pulled { .. } => {
+                "The list says what it said before, and no operation has changed since: nothing was changed. This is what it came to then."
+            }
+        }),
         Some(HandInNotice::Done { is_repeated: false }) => Some("Reconciled. This is what it came to."),
-        Some(HandInNotice::Refused { .. }) | None => None,
+        Some(HandInNotice::Refused { .. } | HandInNotice::NotPulled { .. }) | None => None,
     };
     let told = told.map(|told| view! { <Done><p>{told}</p></Done> });
     let company = run.scope.company.clone();
@@ -117,7 +122,7 @@ fn Warnings(summary: Summary) -> impl IntoView {
         view! {
             <p>
                 <strong>"No contradiction was opened."</strong>
-                " More than half of what was compared disagrees, which is more likely a column read wrongly than as many faults. Look at some, then hand the file in again with the box for it ticked."
+                " More than half of what was compared disagrees, which is more likely a column read wrongly than as many faults. Look at some, then reconcile again with the box for it ticked."
             </p>
         }
     });
@@ -138,6 +143,11 @@ fn Facts(run: Run, by: String) -> impl IntoView {
     let source = wording::reconciliation::origin(&origin);
     let digest = match origin {
         Origin::File { sha256, .. } => view! { <Told name="SHA-256 of the file" text=sha256 /> }.into_any(),
+        Origin::Pulled { pages, sha256, .. } => view! {
+            <Told name="Pages" text=wording::number(pages.into()) />
+            <Told name="SHA-256 of the records" text=sha256 />
+        }
+        .into_any(),
     };
     view! {
         <dl class="facts">

@@ -1,4 +1,4 @@
-//! `/reconciliation`: what was compared with the destinations, and the form that hands records in.
+//! `/reconciliation`: what was compared with the destinations, and the forms that pull records and hand them in.
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
@@ -11,6 +11,7 @@ use crate::{
         hand_in::HandIn,
         heading::Heading,
         plain::Plain,
+        pull_now::PullNow,
     },
     functions::list_reconciliations::{ReconciliationList, RunLine, list_reconciliations},
     notice::reconciliation::{HandInDraft, HandInNotice},
@@ -45,15 +46,21 @@ pub(crate) fn ReconciliationsPage() -> impl IntoView {
 
 #[component]
 fn Shown(list: ReconciliationList, asked: Asked) -> impl IntoView {
-    let ReconciliationList { as_of, person, runs, next, workflows, key_fields, notice } = list;
+    let ReconciliationList { as_of, person, runs, next, workflows, lists, key_fields, notice } = list;
     let (workflow, company, before) = asked;
-    let (draft, refused) = match notice {
-        Some(HandInNotice::Refused { draft, sentence, faults }) => (draft, Some((sentence, faults))),
-        Some(HandInNotice::Done { .. }) | None => {
-            let known = [("workflow", workflow.clone()), ("company", company.clone())];
-            (HandInDraft(known.map(|(name, text)| (name.to_owned(), text)).into()), None)
+    let known = [("workflow", workflow.clone()), ("company", company.clone())];
+    let known = HandInDraft(known.map(|(name, text)| (name.to_owned(), text)).into());
+    let (mut draft, mut refused, mut pull_draft, mut not_pulled) = (known.clone(), None, known, None);
+    match notice {
+        Some(HandInNotice::Refused { draft: written, sentence, faults }) => {
+            (draft, refused) = (written, Some((sentence, faults)));
         }
-    };
+        Some(HandInNotice::NotPulled { draft: written, sentence, faults }) => {
+            (pull_draft, not_pulled) = (written, Some((sentence, faults)));
+        }
+        Some(HandInNotice::Done { .. }) | None => {}
+    }
+    let (puller, pullable) = (person.clone(), workflows.clone());
     let is_filtered = !workflow.is_empty() || !company.is_empty();
     let choices = workflows.iter().map(|(name, title)| {
         view! { <option value=name.clone() selected={*name == workflow}>{title.clone()}</option> }
@@ -68,7 +75,7 @@ fn Shown(list: ReconciliationList, asked: Asked) -> impl IntoView {
         let told = if is_filtered || !before.is_empty() {
             "No reconciliation is like that."
         } else {
-            "Nothing was reconciled yet. Hand in what the destination holds, and see each record beside the operation that made it: what is there twice, what is missing, and what came past Onceover."
+            "Nothing was reconciled yet. Pull or hand in what the destination holds, and see each record beside the operation that made it: what is there twice, what is missing, and what came past Onceover."
         };
         view! { <p class="empty">{told}</p> }.into_any()
     } else {
@@ -102,6 +109,7 @@ fn Shown(list: ReconciliationList, asked: Asked) -> impl IntoView {
         </form>
         {body}
         <nav class="pages" aria-label="Pages">{next}</nav>
+        <PullNow person=puller workflows=pullable lists draft=pull_draft refused=not_pulled />
         <HandIn person workflows key_fields draft refused />
     }
     .into_any()
@@ -150,7 +158,7 @@ fn Line(run: RunLine) -> impl IntoView {
     let counts = counts.collect::<Vec<_>>();
     let told = match (is_done, counts.is_empty()) {
         (false, _) => {
-            view! { <p class="none">"Under way, or broken off: the same file again takes it up."</p> }.into_any()
+            view! { <p class="none">"Under way, or broken off: the same records again take it up."</p> }.into_any()
         }
         (true, true) => view! { <p class="none">"Neither side holds anything."</p> }.into_any(),
         (true, false) => view! { <ul class="tallies">{counts}</ul> }.into_any(),

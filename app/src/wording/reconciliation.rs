@@ -45,7 +45,9 @@ pub(crate) const fn bucket_meaning(bucket: Bucket) -> &'static str {
         Bucket::Unguarded => {
             "The destination holds it, and no operation belongs to it: it did not come through Onceover."
         }
-        Bucket::Pending => "The operation is not settled yet.",
+        Bucket::Pending => {
+            "The operation is not settled yet, or was confirmed too shortly before the list was pulled to be in it."
+        }
         Bucket::Void => "Records that count for nothing: they were voided.",
         Bucket::NotExpected => "Operations that should have left no live record, and left none.",
     }
@@ -55,6 +57,7 @@ pub(crate) const fn bucket_meaning(bucket: Bucket) -> &'static str {
 pub(crate) fn origin(origin: &Origin) -> String {
     match origin {
         Origin::File { format, .. } => format!("a file, {}", format_word(*format)),
+        Origin::Pulled { destination, .. } => format!("records pulled from {destination}"),
     }
 }
 

@@ -11,6 +11,7 @@ use rust_decimal::Decimal;
 use sha2::{Digest as _, Sha256};
 
 use super::{Bucket, CURRENCIES_MAX, Expectation, RECORDS_MAX, Record, Total, is_currency};
+use crate::clock::Timestamp;
 use crate::id::OperationId;
 use crate::operation::Operation;
 
@@ -56,6 +57,8 @@ struct OperationSlot {
     amount: Option<Decimal>,
     currency: u16,
     expectation: Expectation,
+    /// Whether it was confirmed so late that its record need not have been listed.
+    is_fresh: bool,
     has_unknown_currency: bool,
 }
 
@@ -90,9 +93,17 @@ pub struct Matching {
     said_differently: HashMap<u128, u32>,
     links: Vec<LinkSlot>,
     currencies: Vec<String>,
+    /// Records of what was confirmed up to this moment had to be listed; none: whatever is confirmed.
+    complete_until: Option<Timestamp>,
 }
 
 impl Matching {
+    /// Of records that were listed while work went on: what was confirmed after this moment is not missing where its record is not
+    /// among them.
+    pub fn complete_until(complete_until: Option<Timestamp>) -> Self {
+        Self { complete_until, ..Self::default() }
+    }
+
     /// Takes in an operation; one that is there already is left.
     ///
     /// # Errors
@@ -111,6 +122,9 @@ impl Matching {
             amount: money.map(|money| money.amount),
             currency,
             expectation: Expectation::of(&operation.state),
+            is_fresh: self
+                .complete_until
+                .is_some_and(|until| operation.state.confirmed_at().is_some_and(|at| at > until)),
             has_unknown_currency: money.is_some_and(|money| !is_currency(&money.currency)),
         });
         self.by_id.insert(id, index);
@@ -199,7 +213,16 @@ impl Matching {
 
     /// Says where everything lies.
     pub fn decide(self) -> Decided {
-        let Self { operations, by_id, records, by_reference, said_differently, mut links, currencies } = self;
+        let Self {
+            operations,
+            by_id,
+            records,
+            by_reference,
+            said_differently,
+            mut links,
+            currencies,
+            complete_until: _,
+        } = self;
         drop((by_id, by_reference, said_differently));
         let groups = Groups::of(operations.len(), &records, &links);
         // Which of two equal records came first must not decide whose links count.
@@ -519,7 +542,7 @@ impl Decided {
         }
         for at in &counted {
             let Some(slot) = sides.operation(*at) else { continue };
-            let bucket = if live.is_empty() { without_record(slot.expectation) } else { judged.bucket };
+            let bucket = if live.is_empty() { without_record(slot.expectation, slot.is_fresh) } else { judged.bucket };
             let has_only_void = live.is_empty() && !records.is_empty();
             self.put_operation(*at, OperationPlace { bucket, first, has_only_void, ..OperationPlace::default() });
         }
@@ -589,9 +612,10 @@ fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(NONE)
 }
 
-/// Where an operation lies of which no live record was found.
-const fn without_record(expectation: Expectation) -> Bucket {
+/// Where an operation lies of which no live record was found; a fresh one was confirmed too late for the list.
+const fn without_record(expectation: Expectation, is_fresh: bool) -> Bucket {
     match expectation {
+        Expectation::Live if is_fresh => Bucket::Pending,
         Expectation::Live => Bucket::Missing,
         Expectation::Settling | Expectation::Open => Bucket::Pending,
         Expectation::Nothing => Bucket::NotExpected,

@@ -54,6 +54,27 @@ fn record(reference: &str, amount: &str, currency: &str) -> Record {
     }
 }
 
+#[test]
+fn what_was_confirmed_while_the_list_was_read_is_not_missing() {
+    let at = |seconds| AT + chrono::TimeDelta::seconds(seconds);
+    let since =
+        |seconds, reference: &str| State::Confirmed { since: at(seconds), destination_reference: reference.to_owned() };
+    let operations = [
+        operation(1, since(10, "R-1"), "5.00", "EUR"),
+        operation(2, since(11, "R-2"), "5.00", "EUR"),
+        operation(3, since(12, "R-3"), "5.00", "EUR"),
+    ];
+    let mut matching = Matching::complete_until(Some(at(10)));
+    for operation in &operations {
+        matching.add_operation(operation).unwrap();
+    }
+    let listed = record("R-3", "5.00", "EUR");
+    matching.add_record(&listed, &links(&operations, &listed)).unwrap();
+    let decided = matching.decide();
+    let buckets = [0, 1, 2].map(|at| decided.operation(at).unwrap().bucket);
+    assert_eq!(buckets, [Bucket::Missing, Bucket::Pending, Bucket::Matched]);
+}
+
 /// Links by the reference that is held and by the external reference, as the service does.
 fn links(operations: &[Operation], record: &Record) -> Vec<Link> {
     let workflow = Workflow::named(KeyPart::new("handoff").unwrap());

@@ -74,10 +74,16 @@ impl Definitions {
         let mut workflows = BTreeSet::new();
         for (index, workflow) in self.workflows.iter().enumerate() {
             let unknown = workflow.destination.as_deref().filter(|name| !names.contains(name));
+            let has_list =
+                |name: &String| self.destinations.iter().any(|known| known.name == *name && known.list.is_some());
+            let pulls_nothing = workflow.pull.is_some() && !workflow.destination.as_ref().is_some_and(has_list);
             let checked = if !workflows.insert(workflow.name.as_str()) {
                 Err(stands_twice(workflow.name.as_str()))
             } else if let Some(name) = unknown {
                 Err(DefinitionFault::new("destination", format!("names {name:?}, which no [[destination]] defines")))
+            } else if pulls_nothing {
+                let message = "needs a destination with a [destination.list]; write one, or leave [workflow.pull] out";
+                Err(DefinitionFault::new("pull", message))
             } else {
                 workflow.validate()
             };

@@ -79,7 +79,12 @@ impl<'a> Proposer<'a> {
             Self::Person(_) => None,
             Self::Token(token) => match &token.created_by {
                 Actor::Person { email } => Some(email.clone()),
-                Actor::Token { .. } | Actor::Sweeper | Actor::Recovery | Actor::CommandLine | Actor::FirstStart => None,
+                Actor::Token { .. }
+                | Actor::Sweeper
+                | Actor::Recovery
+                | Actor::Schedule
+                | Actor::CommandLine
+                | Actor::FirstStart => None,
             },
         }
     }

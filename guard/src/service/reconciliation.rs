@@ -76,6 +76,8 @@ pub struct ReconcileRequest {
     pub opens_all: bool,
     /// What was noticed while reading.
     pub warnings: Vec<String>,
+    /// Records of what was confirmed up to this moment had to be among them; none: whatever is confirmed.
+    pub complete_until: Option<Timestamp>,
     /// Who asks.
     pub actor: Actor,
 }
@@ -145,7 +147,7 @@ impl Guard {
         if run.progress == Progress::Done {
             return Ok(Reconciliation { run, is_repeated: true });
         }
-        let decided = self.match_all(&run, &workflow, records).await?;
+        let decided = self.match_all(&run, &workflow, request.complete_until, records).await?;
         let mut writing = Writing::new(&run, &workflow, &decided);
         self.write_records(&mut writing, records).await?;
         writing.take_duplicates();
@@ -182,8 +184,14 @@ impl Guard {
     }
 
     /// Takes everything in, and says where it lies.
-    async fn match_all(&self, run: &Run, workflow: &Workflow, records: &mut dyn Records) -> Result<Decided, Refusal> {
-        let mut matching = Matching::default();
+    async fn match_all(
+        &self,
+        run: &Run,
+        workflow: &Workflow,
+        complete_until: Option<Timestamp>,
+        records: &mut dyn Records,
+    ) -> Result<Decided, Refusal> {
+        let mut matching = Matching::complete_until(complete_until);
         let filter = Filter {
             workflow: Some(run.scope.workflow.clone()),
             company: Some(run.scope.company.clone()),

@@ -395,7 +395,14 @@ impl Guard {
             | Finding::VoidOnly { .. }
             | Finding::Absent => "",
         };
-        let answer = Answer::of(&looked.finding);
+        self.destination_answered(destination, Answer::of(&looked.finding), reason).await
+    }
+
+    /// Takes note of an answer of a destination, in whatever it was asked: whether it is down, or up again.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn destination_answered(&self, destination: &str, answer: Answer, reason: &str) -> Result<(), Refusal> {
         for _ in 0..TRIES_MAX {
             let access = self.access(destination).await?;
             let Some(after) = access.answered(answer, reason, self.now(), self.inner.entropy.bytes()) else {
@@ -408,7 +415,11 @@ impl Guard {
         Err(contended())
     }
 
-    async fn access(&self, destination: &str) -> Result<Access, Refusal> {
+    /// How a destination may be asked at present.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn access(&self, destination: &str) -> Result<Access, Refusal> {
         let known = self.inner.store.accesses().await?;
         let found = known.into_iter().find(|access| access.destination == destination);
         Ok(found.unwrap_or_else(|| Access::fresh(destination.to_owned())))

@@ -217,7 +217,12 @@ impl Guard {
         };
         let worker = match begun.actor {
             Actor::Token { worker, .. } => worker,
-            Actor::Person { .. } | Actor::Sweeper | Actor::Recovery | Actor::CommandLine | Actor::FirstStart => None,
+            Actor::Person { .. }
+            | Actor::Sweeper
+            | Actor::Recovery
+            | Actor::Schedule
+            | Actor::CommandLine
+            | Actor::FirstStart => None,
         };
         Ok(Reporter { standing: Standing::Earlier { attempt }, attempt, worker })
     }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use super::{Replaced, Replacement};
 use crate::id::{OperationId, ReconciliationId};
 use crate::operation::Operation;
+use crate::pull::PullSchedule;
 use crate::reconciliation::{Bucket, OpenDuplicates, Reconciled, RecordDecision, Row, Run, RunFilter};
 use crate::refusal::StoreFault;
 use crate::token::Reach;
@@ -62,6 +63,12 @@ pub trait Reconciliations: Send + Sync {
         after: u64,
         limit: u32,
     ) -> Result<Vec<Row>, StoreFault>;
+
+    /// How the scheduled pulls stand, of those that were ever begun, by workflow and company.
+    async fn pull_schedules(&self) -> Result<Vec<PullSchedule>, StoreFault>;
+
+    /// Stores how a scheduled pull stands, where it follows on the version that is stored; version 1 where none is.
+    async fn put_pull_schedule(&self, schedule: &PullSchedule) -> Result<Replaced, StoreFault>;
 
     /// What the last reconciliation said of these operations, of those that had one.
     async fn reconciled(&self, operations: &[OperationId]) -> Result<Vec<Reconciled>, StoreFault>;

@@ -119,6 +119,7 @@ pub fn ledger(finality_seconds: Option<u32>) -> Destination {
         lookups_per_second: None,
         create: None,
         lookup: Some(lookup),
+        list: None,
     }
 }
 

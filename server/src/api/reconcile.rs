@@ -166,7 +166,7 @@ impl Parameters {
             Some("all") => true,
             Some(other) => return Err(Problem::field("open", format!("is {other:?}; all is possible"))),
         };
-        Ok(Asked { workflow, scope, mapping, declared: None, charset: None, opens_all, actor })
+        Ok(Asked { workflow, scope, mapping, declared: None, charset: None, opens_all, pulled: None, actor })
     }
 }
 

@@ -1,8 +1,8 @@
-//! Files that people hand in for reconciliation, by a form of several parts.
+//! What people hand in for reconciliation, by a form of several parts, and lists that they have pulled.
 
 use app::{context::Visit, failure::Failure};
 use axum::{
-    Extension, Router,
+    Extension, Form, Router,
     extract::{DefaultBodyLimit, Multipart, multipart::MultipartError},
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
@@ -13,9 +13,11 @@ use guard::person::Person;
 use leptos::config::LeptosOptions;
 
 use crate::api::reconcile::Parameters;
+use crate::destination::Destinations;
 use crate::problem::{Code, Problem};
 use crate::reconciliation::FILE_BYTES_MAX;
-use crate::reconciliation::import::{FILE_TIME_MAX, Keeping, NotReconciled, Upload, reconcile};
+use crate::reconciliation::import::{Asked, FILE_TIME_MAX, Keeping, NotReconciled, Upload, reconcile};
+use crate::reconciliation::pull::{NotPulled, Pull, pull};
 
 /// The form's other fields and what stands between them have up to this many bytes.
 const FORM_BYTES_MAX: usize = 64 * 1024;
@@ -29,10 +31,11 @@ const FIELD_BYTES_MAX: usize = 4 * 1024;
 /// The list of reconciliations, with the form.
 const LIST: &str = "/reconciliation";
 
-/// Handing a file in.
+/// Handing a file in, pulling a list.
 pub(super) fn routes() -> Router<LeptosOptions> {
     let form = post(hand_in).layer(DefaultBodyLimit::max(FILE_BYTES_MAX + FORM_BYTES_MAX));
-    Router::new().route("/reconciliation/file", form)
+    let list = post(pull_list).layer(DefaultBodyLimit::max(FORM_BYTES_MAX));
+    Router::new().route("/reconciliation/file", form).route("/reconciliation/pull", list)
 }
 
 /// Reconciles a file and leads to the report, or back to the form, which tells what is wrong.
@@ -88,6 +91,59 @@ async fn take(
     // It goes on where its page was left.
     let running = tokio::spawn(async move { reconcile(&guard, upload, asked).await });
     let done = running.await.map_err(|_| Problem::new(Code::Internal, "something broke; the log says what"))??;
+    Ok((format!("{LIST}/{}", done.run.id), done.is_repeated))
+}
+
+/// Pulls a list, reconciles it and leads to the report, or back to the form, which tells why not.
+async fn pull_list(
+    Extension(visit): Extension<Visit>,
+    Extension(destinations): Extension<Destinations>,
+    Form(fields): Form<Vec<(String, String)>>,
+) -> Response {
+    let person = match visit.person() {
+        Ok(person) => person.clone(),
+        Err(failure) => return refuse(&failure),
+    };
+    if let Err(refusal) = visit.guard.person_may_hand_in(&person) {
+        return refuse(&refusal.into());
+    }
+    let mut fields = fields;
+    fields.retain_mut(|(_, text)| {
+        *text = text.trim().to_owned();
+        !text.is_empty()
+    });
+    // It goes on where its page was left, and is told on the next one.
+    let running = tokio::spawn(async move {
+        match pull_asked(&visit, &person, &destinations, fields.clone()).await {
+            Ok((page, is_repeated)) => {
+                app::reconciliation::tell_done(&visit, is_repeated).await;
+                page
+            }
+            Err(not) => {
+                let (reason, faults) = not.told();
+                app::reconciliation::tell_not_pulled(&visit, fields, sentence(&reason), faults).await;
+                format!("{LIST}#pull")
+            }
+        }
+    });
+    // What broke there is in the log.
+    let page = running.await.unwrap_or_else(|_broken| LIST.to_owned());
+    Redirect::to(&page).into_response()
+}
+
+/// Pulls what the form asks for; the page of the report, and whether it was there before.
+async fn pull_asked(
+    visit: &Visit,
+    person: &Person,
+    destinations: &Destinations,
+    fields: Vec<(String, String)>,
+) -> Result<(String, bool), NotPulled> {
+    let parameters = Parameters::of(fields)?;
+    visit.guard.person_may_reconcile(person, parameters.company()?)?;
+    let workflow = visit.guard.workflow_within(person, parameters.workflow()?).await?.workflow.clone();
+    let asked = parameters.asked(workflow, Actor::Person { email: person.email.clone() })?;
+    let Asked { workflow, scope, opens_all, actor, .. } = asked;
+    let done = pull(&visit.guard, destinations, Pull { workflow, scope, opens_all, actor }).await?;
     Ok((format!("{LIST}/{}", done.run.id), done.is_repeated))
 }
 

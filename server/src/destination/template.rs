@@ -1,8 +1,8 @@
-//! The path of a lookup: a template whose values are percent-encoded, so that none of them can become part of the address's shape.
+//! The path of a lookup or a list: a template whose values are percent-encoded, so that none of them can become part of the address's shape.
 
 use std::collections::BTreeMap;
 
-use guard::destination::PLACEHOLDERS;
+use guard::clock::{Timestamp, rfc3339};
 use guard::json::Json;
 use guard::operation::Operation;
 use guard::payload::Payload;
@@ -46,6 +46,12 @@ impl Values {
     pub fn reference(external_reference: &str) -> Self {
         Self(BTreeMap::from([("external_reference", Value::from(external_reference))]))
     }
+
+    /// A company and a period, for a list.
+    pub fn period(company: &str, from: Timestamp, to: Timestamp) -> Self {
+        let moment = |moment| Value::from(rfc3339(moment));
+        Self(BTreeMap::from([("company", Value::from(company)), ("from", moment(from)), ("to", moment(to))]))
+    }
 }
 
 /// A number travels as it was written: no digit passes through floating point.
@@ -60,17 +66,17 @@ fn value(json: &Json) -> Value {
     }
 }
 
-/// Checks a template, as far as that is possible without values.
+/// Checks a template that may name these values, as far as that is possible without them.
 ///
 /// # Errors
 /// What is wrong, in a sentence.
-pub fn check(path: &str) -> Result<(), String> {
+pub fn check(path: &str, possible: &[&str]) -> Result<(), String> {
     let environment = environment();
     let template = environment.template_from_str(path).map_err(|error| format!("is no template: {}", told(&error)))?;
     let mut names: Vec<String> = template.undeclared_variables(false).into_iter().collect();
     names.sort_unstable();
-    if let Some(name) = names.iter().find(|name| !PLACEHOLDERS.contains(&name.as_str())) {
-        return Err(format!("names {name:?}; possible: {}", PLACEHOLDERS.join(", ")));
+    if let Some(name) = names.iter().find(|name| !possible.contains(&name.as_str())) {
+        return Err(format!("names {name:?}; possible: {}", possible.join(", ")));
     }
     if climbs(path) {
         return Err("holds \".\" or \"..\" between slashes; a path lies below base_url".to_owned());
@@ -130,7 +136,13 @@ fn told(error: &Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use guard::destination::{LIST_PLACEHOLDERS, PLACEHOLDERS};
+
     use super::*;
+
+    fn check(path: &str) -> Result<(), String> {
+        super::check(path, &PLACEHOLDERS)
+    }
 
     fn values(payload: &str) -> Values {
         let mut values = Values::reference("oo-1");
@@ -175,6 +187,19 @@ mod tests {
         let endless = "/{% for a in payload.l %}{% for b in payload.l %}{% for c in payload.l %}{{ c }}{% endfor %}{% endfor %}{% endfor %}";
         let list = format!(r#"{{"l":[{}0]}}"#, "0,".repeat(200));
         assert!(path(endless, &values(&list)).is_err());
+    }
+
+    #[test]
+    fn a_period_is_written_in_full_or_by_its_days() {
+        let day = |text: &str| format!("{text}T00:00:00Z").parse().unwrap();
+        let values = Values::period("acme & sons", day("2026-03-01"), day("2026-04-01"));
+        let made = |template: &str| {
+            assert_eq!(super::check(template, &LIST_PLACEHOLDERS), Ok(()));
+            path(template, &values).unwrap()
+        };
+        insta::assert_snapshot!(made("/t?c={{ company }}&from={{ from }}"), @"/t?c=acme%20%26%20sons&from=2026-03-01T00%3A00%3A00.000Z");
+        insta::assert_snapshot!(made("/t?from={{ from[:10] }}&to={{ to[:10] }}"), @"/t?from=2026-03-01&to=2026-04-01");
+        assert!(super::check("/t?of={{ document }}", &LIST_PLACEHOLDERS).is_err());
     }
 
     #[test]

@@ -262,6 +262,7 @@ impl Running {
             idempotency_ttl_seconds: None,
             create: None,
             lookup: None,
+            list: None,
         };
         let asked = Outgoing { method: Method::POST, path: path.to_owned(), headers, body: Bytes::from(body) };
         match self.destinations.send(&itself, asked).await {

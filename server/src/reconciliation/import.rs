@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use axum::body::Body;
 use futures::StreamExt as _;
 use guard::actor::Actor;
-use guard::clock::rfc3339;
+use guard::clock::{Timestamp, rfc3339};
 use guard::reconciliation::{Format, Mapping, Origin, Record, Scope, WARNINGS_MAX};
 use guard::refusal::Refusal;
 use guard::service::{Guard, ReconcileRequest, Reconciliation};
@@ -124,8 +124,20 @@ pub struct Asked {
     pub charset: Option<String>,
     /// Whether contradictions are opened however many they are.
     pub opens_all: bool,
+    /// Where the records were pulled from; none where they were handed in.
+    pub pulled: Option<Pulled>,
     /// Who asks.
     pub actor: Actor,
+}
+
+/// Where records were pulled from.
+pub struct Pulled {
+    /// The destination.
+    pub destination: String,
+    /// Over how many pages they were spread.
+    pub pages: u32,
+    /// Records of what was confirmed up to this moment had to be among them.
+    pub complete_until: Timestamp,
 }
 
 /// Why a file was not reconciled.
@@ -175,11 +187,19 @@ pub async fn reconcile(guard: &Guard, upload: Upload, asked: Asked) -> Result<Re
         FileRecords { plan, file, declared: asked.declared, charset: asked.charset.clone(), coming: None };
     let checked = records.check().await?;
     let (format, warnings) = checked.map_err(NotReconciled::Unreadable)?;
-    let identity = identity(&sha256, &asked);
+    let content = identity(&sha256, &asked);
+    let complete_until = asked.pulled.as_ref().map(|pulled| pulled.complete_until);
+    let (identity, origin) = match asked.pulled {
+        None => (content, Origin::File { format, sha256 }),
+        Some(Pulled { destination, pages, .. }) => {
+            (guard.identity_of_pull(&content, &asked.scope).await?, Origin::Pulled { destination, pages, sha256 })
+        }
+    };
     let request = ReconcileRequest {
         scope: asked.scope,
-        origin: Origin::File { format, sha256 },
+        origin,
         identity,
+        complete_until,
         opens_all: asked.opens_all,
         warnings,
         actor: asked.actor,
@@ -203,7 +223,8 @@ fn identity(sha256: &str, asked: &Asked) -> String {
         if asked.opens_all { "all" } else { "" },
     ];
     let mut hash = Sha256::new();
-    for part in parts {
+    let pulled = asked.pulled.as_ref().map(|pulled| pulled.destination.as_str());
+    for part in parts.into_iter().chain(pulled) {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
@@ -247,15 +268,24 @@ fn check(plan: &Plan, file: &NamedTempFile, declared: Option<Format>, charset: O
     let reopened = file.reopen().map_err(|error| vec![Fault::of_io(&error)])?;
     let mut records = Records::open(plan, reopened, declared, charset).map_err(|fault| vec![fault])?;
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());
+    let (mut held, mut referring) = (0_u64, 0_u64);
     while faults.len() < FAULTS_MAX {
         match records.next_record() {
             Ok(None) => break,
-            Ok(Some((_, told))) => {
+            Ok(Some((record, told))) => {
+                held += 1;
+                referring += u64::from(record.destination_reference.is_some() || record.external_reference.is_some());
                 warnings.extend(told);
                 warnings.truncate(WARNINGS_MAX);
             }
             Err(told) => faults.extend(told),
         }
+    }
+    // A table's header tells it at once; of objects, none that says anything is a mapping that is wrong.
+    if held > 0 && referring == 0 && faults.is_empty() {
+        let message = "no record holds a destination reference or an external reference where it is looked for; say where \
+                       with map.destination_reference or map.external_reference";
+        faults.push(Fault::whole(message));
     }
     faults.truncate(FAULTS_MAX);
     if faults.is_empty() { Ok((records.format(), warnings)) } else { Err(faults) }

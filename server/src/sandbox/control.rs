@@ -18,7 +18,7 @@ use super::{Sandbox, answer_error, locked};
 const HELP: &str = "\
 The system of record
   POST   /tasks                       a JSON object; external reference in X-Reference or external_reference
-  GET    /tasks?external_reference=…  {\"items\":[…],\"next\":…}; also page_size, after
+  GET    /tasks?external_reference=…  {\"items\":[…],\"next\":…}; also company, from, to (moments of creation), page_size, after
   GET    /tasks/{id}
   PATCH  /tasks/{id}                  members to change; {\"status\":\"VOIDED\"} makes it void
   DELETE /tasks/{id}                  makes it void

@@ -15,6 +15,11 @@ amount = "/amount"
 currency = "/currency"
 key_fields = [{{ payload = "/amount", record = "$.amount", compare = "decimal" }}]
 
+# Pulled and reconciled by schedule, where these lines are taken in:
+# [workflow.pull]
+# every_hours = 24
+# companies = ["acme"]
+
 [[destination]]
 name = "sandbox"
 base_url = "{base_url}"
@@ -40,6 +45,12 @@ reference = "$.id"
 next_page = "$.next"
 void = {{ path = "$.status", values = ["VOIDED"] }}
 inconclusive = ["403", "429", "500-599"]
+
+[destination.list]
+path = "/tasks?company={{{{ company }}}}&from={{{{ from }}}}&to={{{{ to }}}}"
+records = "$.items[*]"
+next_page = "$.next"
+record = {{ date = "$.created_at" }}
 "#
     )
 }

@@ -118,6 +118,12 @@ pub(super) enum Made {
 pub(super) struct Search {
     pub(super) external_reference: Option<String>,
     pub(super) is_part_of_text: bool,
+    /// Not those whose member `company` is another; one without it is everybody's.
+    pub(super) company: Option<String>,
+    /// Only those that were created at or after this moment, in milliseconds since the epoch.
+    pub(super) created_from: i64,
+    /// Only those that were created before this moment, in milliseconds since the epoch.
+    pub(super) created_to: i64,
     /// Only what searches could find at this moment, in milliseconds since the epoch.
     pub(super) searchable_at: i64,
     /// Only records behind this number.
@@ -235,10 +241,20 @@ impl Records {
                 (Some(_), true) => "instr(lower(external_reference), lower(?3)) > 0",
             };
             let mut statement = connection.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM task WHERE number > ?1 AND searchable_at <= ?2 AND {matches} ORDER BY number LIMIT ?4"
+                "SELECT {COLUMNS} FROM task WHERE number > ?1 AND searchable_at <= ?2 AND {matches} \
+                 AND created_at >= ?5 AND created_at < ?6 \
+                 AND (?7 IS NULL OR coalesce(members ->> '$.company', ?7) = ?7) ORDER BY number LIMIT ?4"
             ))?;
             let rows_max = i64::from(search.records_max) + 1;
-            let bound = params![search.after, search.searchable_at, search.external_reference, rows_max];
+            let bound = params![
+                search.after,
+                search.searchable_at,
+                search.external_reference,
+                rows_max,
+                search.created_from,
+                search.created_to,
+                search.company
+            ];
             let mut tasks = statement.query_map(bound, Task::read)?.collect::<Result<Vec<_>, _>>()?;
             let has_more = tasks.len() > usize::try_from(search.records_max).unwrap_or(usize::MAX);
             if has_more {

@@ -3,6 +3,7 @@
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use guard::clock::Timestamp;
 use serde_json::json;
 
 use super::fault::{Fault, Step};
@@ -18,9 +19,31 @@ pub(super) struct Asked {
     #[serde(skip_serializing_if = "Option::is_none")]
     external_reference: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    company: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     page_size: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<i64>,
+}
+
+impl Asked {
+    /// What is looked for, of what searches could find at this moment in milliseconds.
+    fn search(&self, searchable_at: i64, is_part_of_text: bool, records_max: u32) -> Search {
+        Search {
+            external_reference: self.external_reference.clone(),
+            is_part_of_text,
+            company: self.company.clone(),
+            created_from: self.from.map_or(i64::MIN, |from| from.timestamp_millis()),
+            created_to: self.to.map_or(i64::MAX, |to| to.timestamp_millis()),
+            searchable_at,
+            after: self.after.unwrap_or(0),
+            records_max: records_max.clamp(1, PAGE_RECORDS_MAX),
+        }
+    }
 }
 
 /// `GET /tasks`.
@@ -35,26 +58,15 @@ pub(super) async fn search(State(sandbox): State<Sandbox>, headers: HeaderMap, Q
     }
     let settings = sandbox.settings();
     let page = faults.page_records(asked.page_size.unwrap_or(settings.page_records));
-    let search = Search {
-        external_reference: asked.external_reference.clone(),
-        is_part_of_text: settings.is_part_of_text || faults.has(Fault::PartOfText),
-        searchable_at: sandbox.shared.clock.now().timestamp_millis(),
-        after: asked.after.unwrap_or(0),
-        records_max: page.clamp(1, PAGE_RECORDS_MAX),
-    };
+    let is_part_of_text = settings.is_part_of_text || faults.has(Fault::PartOfText);
+    let search = asked.search(sandbox.shared.clock.now().timestamp_millis(), is_part_of_text, page);
     let answer = answered(&sandbox, "/tasks", asked, search).await;
     after(&faults, answer).await
 }
 
 /// `GET /sandbox/tasks`: every record at once findable, whatever the settings and faults are.
 pub(super) async fn all(State(sandbox): State<Sandbox>, Query(asked): Query<Asked>) -> Response {
-    let search = Search {
-        external_reference: asked.external_reference.clone(),
-        is_part_of_text: false,
-        searchable_at: i64::MAX,
-        after: asked.after.unwrap_or(0),
-        records_max: asked.page_size.unwrap_or(PAGE_RECORDS_MAX).clamp(1, PAGE_RECORDS_MAX),
-    };
+    let search = asked.search(i64::MAX, false, asked.page_size.unwrap_or(PAGE_RECORDS_MAX));
     answered(&sandbox, "/sandbox/tasks", asked, search).await
 }
 
@@ -71,7 +83,7 @@ fn page_text(path: &str, asked: Asked, tasks: &[Task], has_more: bool) -> Result
     let items = tasks.iter().map(Task::json).collect::<Result<Vec<_>, _>>()?.join(",");
     let last = tasks.last().filter(|_| has_more).map(Task::number);
     let next = last.map(|last| Asked { after: Some(last), ..asked });
-    // Three plain values can always be written.
+    // Plain values can always be written.
     let next = next.map(|next| format!("{path}?{}", serde_urlencoded::to_string(next).unwrap_or_default()));
     Ok(format!("{{\"items\":[{items}],\"next\":{}}}", json!(next)))
 }

@@ -76,6 +76,8 @@ pub(super) async fn admit(
     let flash: Arc<dyn Flash> = Arc::new(SessionFlash { session, is_kept: person.is_some() });
     let passwords = Arc::new(gate.inner.passwords.clone());
     let (guard, address) = (gate.inner.guard.clone(), Arc::clone(&gate.inner.address));
+    // For what no page and no server function does: pulling a list.
+    request.extensions_mut().insert(destinations.clone());
     let (lookups, messengers) = (Arc::new(destinations), Arc::new(notifications));
     request.extensions_mut().insert(Visit { guard, person, address, flash, passwords, lookups, messengers });
     next.run(request).await

@@ -30,7 +30,7 @@ pub use operation::OperationRow;
 pub use period::{ClosedPeriodRow, DayRow, PeriodOperationRow, period_uuid};
 pub use proof::{CertainRow, PlacesRow, PreventedRow};
 pub use reconciliation::{
-    OpenDuplicatesRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow, record_digest,
+    OpenDuplicatesRow, PullScheduleRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow, record_digest,
 };
 pub use recovery::{AccessRow, RecoveryRow};
 pub use retention::{BodiesRow, HoldRow, to_drop};

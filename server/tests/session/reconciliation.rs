@@ -9,7 +9,9 @@ use guard::token::{Reach, Scope};
 use guard::workflow::Workflow;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use server::sandbox::Settings as SandboxSettings;
 
+use super::sandbox::Destination;
 use super::support::{Answer, Browser, Desk, Scratch, on_each_database};
 
 const BOUNDARY: &str = "a-line-that-no-file-has";
@@ -127,6 +129,148 @@ async fn who_may_not_hand_in_is_refused_and_sees_why() {
         assert!(hand_in(&mut stranger, &OF_ACME, FILE).await.leads().1.starts_with("/login"));
         let runs = runs(&desk).await;
         assert_eq!(runs, [], "nothing of it was stored");
+    })
+    .await;
+}
+
+/// Sends the form that pulls as a browser without script does.
+async fn pull(browser: &mut Browser, fields: &[(&str, &str)]) -> Answer {
+    let request = browser.post("/reconciliation/pull").header("accept", "text/html");
+    browser.send(request.form(fields)).await
+}
+
+/// A desk whose workflow has the sandbox with its list for a destination.
+async fn desk_with_a_list(scratch: &Scratch, ledger: &Destination) -> Desk {
+    let desk = scratch.desk().await;
+    let profile = server::sandbox::configuration(&ledger.url);
+    let definitions = server::config::Configuration::parse("sandbox.toml", &profile).unwrap().definitions;
+    desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
+    desk
+}
+
+const LIST_OF_ACME: [(&str, &str); 4] = [("workflow", "sandbox-task"), ("company", "acme"), ("from", ""), ("to", "")];
+
+#[tokio::test]
+async fn a_pull_leads_to_its_report_and_the_same_again_changes_nothing() {
+    on_each_database(async |scratch: &Scratch| {
+        let ledger = Destination::start(SandboxSettings { page_records: 1, ..SandboxSettings::default() }).await;
+        for reference in ["R-1", "R-2"] {
+            ledger.create(reference, "").send().await.unwrap();
+        }
+        let desk = desk_with_a_list(scratch, &ledger).await;
+        desk.with_person("olga@example.test", Role::Operator).await;
+        let mut olga = desk.signed_in("olga@example.test").await;
+        let form = olga.open("/reconciliation").await.body;
+        assert!(
+            form.contains("Sandbox task, from sandbox") && form.contains("action=\"/reconciliation/pull\""),
+            "{form}"
+        );
+        let first = pull(&mut olga, &LIST_OF_ACME).await;
+        assert_eq!(first.status, StatusCode::SEE_OTHER, "{first:?}");
+        let report = first.location.clone().unwrap();
+        let page = olga.open(&report).await.body;
+        assert!(page.contains("records pulled from sandbox") && page.contains("olga@example.test"), "{page}");
+        assert!(page.contains("Reconciled. This is what it came to.") && page.contains("task-1"), "{page}");
+        assert!(olga.open("/reconciliation").await.body.contains("records pulled from sandbox"));
+        assert_eq!(pull(&mut olga, &LIST_OF_ACME).await.location, Some(report.clone()));
+        assert!(olga.open(&report).await.body.contains("nothing was changed"));
+        assert_eq!(runs(&desk).await.len(), 1);
+
+        ledger.create("R-3", "").send().await.unwrap();
+        ledger.rule("fault=fail_before&on=page&requests=1").await;
+        assert_eq!(pull(&mut olga, &LIST_OF_ACME).await.leads(), (303, "/reconciliation#pull"));
+        let told = olga.open("/reconciliation").await.body;
+        assert!(told.contains("Nothing was stored") && told.contains("at page 2: it answered 500"), "{told}");
+        assert!(told.contains("value=\"acme\""), "what was written stands in the form again");
+        assert_eq!(runs(&desk).await.len(), 1, "nothing half is kept");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_may_not_pull_is_refused_and_sees_why() {
+    on_each_database(async |scratch: &Scratch| {
+        let ledger = Destination::start(SandboxSettings::default()).await;
+        let desk = desk_with_a_list(scratch, &ledger).await;
+        desk.with_person("vera@example.test", Role::Viewer).await;
+        let abroad = Reach::over(["globex".to_owned()], []);
+        desk.with_person_of("greta@example.test", Role::Finance, abroad).await;
+        let mut vera = desk.signed_in("vera@example.test").await;
+        assert_eq!(pull(&mut vera, &LIST_OF_ACME).await.status, StatusCode::FORBIDDEN);
+        assert!(
+            vera.open("/reconciliation")
+                .await
+                .body
+                .contains("Only an operator, finance or an administrator pulls records")
+        );
+        let mut greta = desk.signed_in("greta@example.test").await;
+        for (fields, told) in [
+            (&LIST_OF_ACME[..], "is not within your reach"),
+            (&[("workflow", "nothing"), ("company", "globex")], "nothing"),
+            (&[("workflow", "sandbox-task"), ("company", "globex"), ("from", "2990-01-01")], "From lies behind"),
+        ] {
+            assert_eq!(pull(&mut greta, fields).await.leads(), (303, "/reconciliation#pull"), "{told}");
+            let page = greta.open("/reconciliation").await.body;
+            assert!(page.contains(told), "{told}: {page}");
+        }
+        assert!(pull(&mut desk.browser(), &LIST_OF_ACME).await.leads().1.starts_with("/login"));
+        assert_eq!((runs(&desk).await, ledger.requests("search").await), (vec![], 0), "nobody was asked");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_a_list_the_form_says_what_is_missing() {
+    on_each_database(async |scratch: &Scratch| {
+        let desk = desk(scratch).await;
+        desk.with_person("olga@example.test", Role::Operator).await;
+        let mut olga = desk.signed_in("olga@example.test").await;
+        let page = olga.open("/reconciliation").await.body;
+        assert!(page.contains("No workflow within your reach has a destination with a list"), "{page}");
+        assert_eq!(pull(&mut olga, &OF_ACME[..2]).await.leads(), (303, "/reconciliation#pull"));
+        assert!(olga.open("/reconciliation").await.body.contains("has no destination with a list"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_overview_tells_how_scheduled_pulls_fare() {
+    on_each_database(async |scratch: &Scratch| {
+        let ledger = Destination::start(SandboxSettings::default()).await;
+        ledger.create("R-1", "").send().await.unwrap();
+        let desk = scratch.desk().await;
+        let profile = server::sandbox::configuration(&ledger.url);
+        let profile = ["[workflow.pull]", "every_hours", "companies"]
+            .iter()
+            .fold(profile, |profile, start| profile.replace(&format!("# {start}"), start));
+        let definitions = server::config::Configuration::parse("sandbox.toml", &profile).unwrap().definitions;
+        desk.guard.apply(&definitions, &Actor::CommandLine).await.unwrap();
+        desk.with_person("olga@example.test", Role::Operator).await;
+        let mut olga = desk.signed_in("olga@example.test").await;
+        let begin = json!({
+            "workflow": "sandbox-task", "company": "acme", "source_system": "shop", "document": "order-1",
+            "payload": { "amount": "9.00", "currency": "EUR" },
+        });
+        assert_eq!(Shop::of(&desk).await.ask("/api/v1/operations", &begin).await.0, 201);
+        let page = olga.open("/").await.body;
+        assert!(page.contains("Scheduled pulls") && page.contains("None yet") && page.contains("Due now"), "{page}");
+
+        let span = chrono::TimeDelta::seconds(60);
+        let claimed = desk.guard.claim_pull("here", span).await.unwrap().unwrap();
+        let reason = "at page 3: no whole answer within 5 seconds";
+        desk.guard.pull_made(&claimed, "here", &Err(reason.to_owned())).await.unwrap();
+        let page = olga.open("/").await.body;
+        assert!(page.contains(reason) && page.contains("Failed "), "{page}");
+        assert_eq!(desk.guard.claim_pull("here", span).await.unwrap(), None, "it waits");
+
+        let report = pull(&mut olga, &LIST_OF_ACME).await.location.unwrap();
+        let run = report.rsplit_once('/').unwrap().1.parse().unwrap();
+        desk.clock.advance(chrono::TimeDelta::hours(2));
+        let claimed = desk.guard.claim_pull("here", span).await.unwrap().unwrap();
+        desk.guard.pull_made(&claimed, "here", &Ok(run)).await.unwrap();
+        let page = olga.open("/").await.body;
+        assert!(!page.contains(reason) && !page.contains("None yet"), "{page}");
+        assert_eq!(page.matches(&format!("{report}?bucket=unguarded")).count(), 2, "as the last one, and by schedule");
     })
     .await;
 }

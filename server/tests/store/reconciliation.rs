@@ -1,10 +1,12 @@
 //! Reconciliations: runs that are the same when their identity is, rows by bucket, and what was last said of an operation.
 
 use guard::id::{OperationId, ReconciliationId};
+use guard::pull::PullSchedule;
 use guard::reconciliation::{
     Bucket, Format, LinkVerdict, OpenDuplicates, Origin, Progress, Reconciled, RecordDecision, Row, Run, RunFilter,
     Scope, Summary,
 };
+use guard::recovery::Claim;
 use guard::state::State;
 use guard::store::Replaced;
 use guard::token::Reach;
@@ -12,6 +14,7 @@ use guard::token::Reach;
 use crate::support::{Fresh, actor, confirmation, moment, on_both};
 
 on_both!(
+    a_pull_schedule_follows_on_the_version_that_was_read,
     a_run_is_the_same_when_its_identity_is,
     a_run_that_broke_off_is_taken_up_without_its_rows,
     rows_are_read_by_bucket_behind_a_number,
@@ -47,6 +50,25 @@ fn row(number: u64, bucket: Bucket) -> Row {
         notes: Vec::new(),
         candidates: Vec::new(),
     }
+}
+
+async fn a_pull_schedule_follows_on_the_version_that_was_read(fresh: Fresh) {
+    let store = &fresh.database.store;
+    let first = PullSchedule::starting("handoff", "ACME", moment(0));
+    assert_eq!(store.put_pull_schedule(&first).await, Ok(Replaced::Replaced));
+    assert_eq!(store.put_pull_schedule(&first).await, Ok(Replaced::Stale), "another process made it");
+    let other = PullSchedule::starting("handoff", "GLOBEX", moment(1));
+    assert_eq!(store.put_pull_schedule(&other).await, Ok(Replaced::Replaced));
+    let claim = |by: &str| Some(Claim { by: by.to_owned(), until: moment(60) });
+    let claimed = first.clone().claimed(claim("here"));
+    assert_eq!(store.put_pull_schedule(&claimed).await, Ok(Replaced::Replaced));
+    assert_eq!(store.put_pull_schedule(&first.claimed(claim("there"))).await, Ok(Replaced::Stale), "one has it");
+    let failed = claimed.after_failure(moment(9), "no answer", [0; 16]);
+    assert_eq!(store.put_pull_schedule(&failed).await, Ok(Replaced::Replaced));
+    assert_eq!(store.pull_schedules().await, Ok(vec![failed.clone(), other.clone()]));
+    let done = failed.after_success(moment(20), ReconciliationId::from_u128(7));
+    assert_eq!(store.put_pull_schedule(&done).await, Ok(Replaced::Replaced));
+    assert_eq!(store.pull_schedules().await, Ok(vec![done, other]));
 }
 
 async fn a_run_is_the_same_when_its_identity_is(fresh: Fresh) {

@@ -43,7 +43,12 @@ impl Activities for Memory {
             let entry = &activity.entry;
             let by = match &entry.actor {
                 Actor::Person { email } => Some(email),
-                Actor::Token { .. } | Actor::Sweeper | Actor::Recovery | Actor::CommandLine | Actor::FirstStart => None,
+                Actor::Token { .. }
+                | Actor::Sweeper
+                | Actor::Recovery
+                | Actor::Schedule
+                | Actor::CommandLine
+                | Actor::FirstStart => None,
             };
             by.is_some()
                 && (filter.person.is_none() || filter.person.as_ref() == by)

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use async_trait::async_trait;
 use guard::id::{OperationId, ReconciliationId};
 use guard::operation::Operation;
+use guard::pull::PullSchedule;
 use guard::reconciliation::{Bucket, OpenDuplicates, Progress, Reconciled, RecordDecision, Row, Run, RunFilter};
 use guard::refusal::StoreFault;
 use guard::state::StateName;
@@ -19,6 +20,7 @@ pub struct ReconciliationTables {
     pub runs: BTreeMap<ReconciliationId, Run>,
     pub rows: BTreeMap<(ReconciliationId, Bucket, u64), Row>,
     pub reconciled: BTreeMap<OperationId, Reconciled>,
+    pub schedules: BTreeMap<(String, String), PullSchedule>,
     pub decisions: BTreeMap<(OperationId, String), RecordDecision>,
 }
 
@@ -141,6 +143,21 @@ impl Reconciliations for Memory {
         let tables = self.tables();
         let rows = tables.reconciliations.rows.range((run, bucket, after + 1)..=(run, bucket, u64::MAX));
         Ok(rows.take(usize::try_from(limit).unwrap()).map(|(_, row)| row.clone()).collect())
+    }
+
+    async fn pull_schedules(&self) -> Result<Vec<PullSchedule>, StoreFault> {
+        Ok(self.tables().reconciliations.schedules.values().cloned().collect())
+    }
+
+    async fn put_pull_schedule(&self, schedule: &PullSchedule) -> Result<Replaced, StoreFault> {
+        let mut tables = self.tables();
+        let place = (schedule.workflow.clone(), schedule.company.clone());
+        let held = tables.reconciliations.schedules.get(&place).map_or(0, |held| held.version);
+        if held + 1 != schedule.version {
+            return Ok(Replaced::Stale);
+        }
+        tables.reconciliations.schedules.insert(place, schedule.clone());
+        Ok(Replaced::Replaced)
     }
 
     async fn reconciled(&self, operations: &[OperationId]) -> Result<Vec<Reconciled>, StoreFault> {

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use futures::future::try_join_all;
 use guard::id::{OperationId, ReconciliationId};
 use guard::operation::Operation;
+use guard::pull::PullSchedule;
 use guard::reconciliation::{
     Bucket, DUPLICATES_COUNTED_MAX, OpenDuplicates, Progress, Reconciled, RecordDecision, Row, Run, RunFilter,
 };
@@ -18,8 +19,8 @@ use uuid::Uuid;
 use super::connection::bounded;
 use super::{PostgresStore, uuid};
 use crate::store::row::{
-    OpenDuplicatesRow, OperationRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow, column_number,
-    json_text, record_digest,
+    OpenDuplicatesRow, OperationRow, PullScheduleRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow,
+    column_number, json_text, record_digest,
 };
 
 const fn run_id(id: ReconciliationId) -> Uuid {
@@ -221,6 +222,24 @@ impl Reconciliations for PostgresStore {
                    ORDER BY number LIMIT $4";
         let rows = sqlx::query(sql).bind(run_id(run)).bind(bucket.as_str()).bind(column_number(after));
         self.all::<ReportRow, _>(rows.bind(i64::from(limit))).await
+    }
+
+    async fn pull_schedules(&self) -> Result<Vec<PullSchedule>, StoreFault> {
+        let sql = format!("SELECT {} FROM pull_schedule ORDER BY workflow, company", PullScheduleRow::COLUMNS);
+        self.all::<PullScheduleRow, _>(sqlx::query(&sql)).await
+    }
+
+    async fn put_pull_schedule(&self, schedule: &PullSchedule) -> Result<Replaced, StoreFault> {
+        let PullScheduleRow { workflow, company, version, content } = PullScheduleRow::from(schedule);
+        let mut connection = self.connection().await?;
+        let sql = if version == 1 {
+            "INSERT INTO pull_schedule (workflow, company, version, content) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
+        } else {
+            "UPDATE pull_schedule SET version = $3, content = $4 WHERE workflow = $1 AND company = $2 AND version = $3 - 1"
+        };
+        let put = sqlx::query(sql).bind(workflow).bind(company).bind(version).bind(content);
+        let put = bounded(put.execute(&mut *connection)).await.map_err(|trouble| trouble.fault(&schedule.workflow))?;
+        Ok(if put.rows_affected() == 0 { Replaced::Stale } else { Replaced::Replaced })
     }
 
     async fn reconciled(&self, operations: &[OperationId]) -> Result<Vec<Reconciled>, StoreFault> {

@@ -1,12 +1,13 @@
 //! Rows of reconciliation: runs and their rows are kept as JSON, whose shape `guard` owns; what is searched by stands beside it.
 
 use guard::id::{OperationId, ReconciliationId};
+use guard::pull::PullSchedule;
 use guard::reconciliation::{Bucket, OpenDuplicates, Reconciled, RecordDecision, Row, Run};
 use guard::refusal::StoreFault;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::{Place, uuid};
+use super::{Place, column_number, json_text, uuid};
 
 /// A row of `reconciliation`.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -78,6 +79,45 @@ impl TryFrom<ReconciledRow> for Reconciled {
             bucket: place.some("bucket", Bucket::parse(&row.bucket))?,
             at: place.moment("at", row.at)?,
         })
+    }
+}
+
+/// A row of `pull_schedule`.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs, reason = "the columns are described in the migration")]
+pub struct PullScheduleRow {
+    pub workflow: String,
+    pub company: String,
+    pub version: i64,
+    pub content: String,
+}
+
+impl PullScheduleRow {
+    /// The columns, in the order of the fields.
+    pub const COLUMNS: &'static str = "workflow, company, version, content";
+}
+
+impl From<&PullSchedule> for PullScheduleRow {
+    fn from(schedule: &PullSchedule) -> Self {
+        Self {
+            workflow: schedule.workflow.clone(),
+            company: schedule.company.clone(),
+            version: column_number(schedule.version),
+            content: json_text(schedule),
+        }
+    }
+}
+
+impl TryFrom<PullScheduleRow> for PullSchedule {
+    type Error = StoreFault;
+
+    fn try_from(row: PullScheduleRow) -> Result<Self, StoreFault> {
+        let id = format!("{}/{}", row.workflow, row.company);
+        let place = Place::new("pull_schedule", &id);
+        let schedule: Self = place.json("content", &row.content)?;
+        // What is changed by must be what the record says.
+        let version: u64 = place.number("version", row.version)?;
+        place.some("version", (schedule.version == version).then_some(schedule))
     }
 }
 

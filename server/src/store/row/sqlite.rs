@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     AccessRow, AmendmentRow, BodiesRow, ClosedPeriodRow, ConflictGroupRow, ConflictRow, CountRow, DayRow, DeliveryRow,
     DestinationRow, EntryRow, EvidenceRow, HoldRow, OpenDuplicatesRow, OperationRow, PeriodOperationRow, PersonRow,
-    ReceivedRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, RecoveryRow, ReportRow, ReviewRow,
+    PullScheduleRow, ReceivedRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, RecoveryRow, ReportRow, ReviewRow,
     RuleProposalRow, SealRow, SealingRow, TokenRow, TrailCheckRow, WorkflowRow, WorkflowVersionRow,
 };
 
@@ -199,6 +199,18 @@ impl FromSqlite for OpenDuplicatesRow {
     fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut columns = Columns::of(row);
         Ok(Self { workflow: columns.take()?, company: columns.take()?, number: columns.take()?, run: columns.id()? })
+    }
+}
+
+impl FromSqlite for PullScheduleRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            workflow: columns.take()?,
+            company: columns.take()?,
+            version: columns.take()?,
+            content: columns.take()?,
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use futures::future::try_join_all;
 use guard::id::{OperationId, ReconciliationId};
 use guard::operation::Operation;
+use guard::pull::PullSchedule;
 use guard::reconciliation::{
     Bucket, DUPLICATES_COUNTED_MAX, OpenDuplicates, Progress, Reconciled, RecordDecision, Row, Run, RunFilter,
 };
@@ -20,8 +21,8 @@ use super::work::{self, execute};
 use super::writer::perform;
 use super::{SqliteStore, fault};
 use crate::store::row::{
-    OpenDuplicatesRow, OperationRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow, column_number,
-    json_text, record_digest,
+    OpenDuplicatesRow, OperationRow, PullScheduleRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow,
+    column_number, json_text, record_digest,
 };
 
 fn bytes(id: ReconciliationId) -> [u8; 16] {
@@ -231,6 +232,30 @@ impl Reconciliations for SqliteStore {
             all::<ReportRow, _>(connection, "reconciliation_row", ROWS, values)
         })
         .await
+    }
+
+    async fn pull_schedules(&self) -> Result<Vec<PullSchedule>, StoreFault> {
+        self.read(|connection| {
+            let sql = format!("SELECT {} FROM pull_schedule ORDER BY workflow, company", PullScheduleRow::COLUMNS);
+            all::<PullScheduleRow, _>(connection, "pull_schedule", &sql, [])
+        })
+        .await
+    }
+
+    async fn put_pull_schedule(&self, schedule: &PullSchedule) -> Result<Replaced, StoreFault> {
+        let row = PullScheduleRow::from(schedule);
+        let task = Task(move |transaction: &Connection| {
+            let PullScheduleRow { workflow, company, version, content } = &row;
+            let sql = if *version == 1 {
+                "INSERT INTO pull_schedule (workflow, company, version, content) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING"
+            } else {
+                "UPDATE pull_schedule SET version = ?3, content = ?4 WHERE workflow = ?1 AND company = ?2 AND version = ?3 - 1"
+            };
+            let stored =
+                execute(transaction, "pull_schedule", workflow, sql, params![workflow, company, version, content])?;
+            Ok(if stored == 0 { Replaced::Stale } else { Replaced::Replaced })
+        });
+        perform(&self.queue, task).await
     }
 
     async fn reconciled(&self, operations: &[OperationId]) -> Result<Vec<Reconciled>, StoreFault> {
