@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use guard::board::Numbers;
 use guard::clock::Timestamp;
 use guard::notification::{ChannelState, WayName};
+use guard::pull::ScheduledPull;
 use guard::reconciliation::{Bucket, OpenDuplicates, Run};
 use guard::refusal::Refusal;
 use guard::summary::{Count, Counted, Prevention, Recovering, TruthWithin, Waiting};
@@ -41,6 +42,7 @@ pub async fn metrics(State(server): State<Server>, headers: HeaderMap) -> Result
     write_recovering(&mut text, server.guard.recovering(&reach).await?);
     let (runs, duplicates) = (server.guard.last_reconciliations(&reach), server.guard.open_duplicates(&reach));
     write_reconciliations(&mut text, &runs.await?, &duplicates.await?);
+    write_pulls(&mut text, &server.guard.scheduled_pulls(&reach).await?, server.guard.now());
     // Messages are not told apart by company: who reaches only some is told nothing of them.
     if reach == Reach::EVERYTHING {
         let states = server.guard.channel_states().await.map_err(Refusal::from)?;
@@ -243,6 +245,33 @@ fn write_reconciliations(text: &mut String, runs: &[Run], duplicates: &[OpenDupl
     }
 }
 
+/// How the scheduled pulls fare. For how long one is wanted in vain is told from the first day on, so that an alert needs no earlier
+/// success to tell.
+fn write_pulls(text: &mut String, pulls: &[ScheduledPull], now: Timestamp) {
+    let of = |pull: &ScheduledPull| labels(&pull.schedule.workflow, &pull.schedule.company);
+    let help = "When the last scheduled pull that went well was over, in seconds since 1970.";
+    head(text, "onceover_reconciliation_last_success_timestamp_seconds", "gauge", help);
+    for (pull, success) in pulls.iter().filter_map(|pull| Some((pull, pull.schedule.succeeded?))) {
+        let at = success.at.timestamp();
+        let _ = writeln!(text, "onceover_reconciliation_last_success_timestamp_seconds{{{}}} {at}", of(pull));
+    }
+    let help = "For how long a scheduled pull is wanted and was not made; 0 where none is.";
+    head(text, "onceover_reconciliation_overdue_seconds", "gauge", help);
+    for pull in pulls {
+        let seconds = pull.schedule.overdue(pull.every(), now).num_seconds();
+        let _ = writeln!(text, "onceover_reconciliation_overdue_seconds{{{}}} {seconds}", of(pull));
+    }
+    head(
+        text,
+        "onceover_reconciliation_failures_total",
+        "counter",
+        "Scheduled pulls that failed; they are tried again.",
+    );
+    for pull in pulls {
+        let _ = writeln!(text, "onceover_reconciliation_failures_total{{{}}} {}", of(pull), pull.schedule.failures);
+    }
+}
+
 /// What became of notifications, by the way that they go.
 fn write_notifications(text: &mut String, states: &[ChannelState], failing: usize, waiting: u64) {
     let help = "Notifications by the way that they go and by what became of a try; those that failed are tried again.";
@@ -304,6 +333,27 @@ mod tests {
     #[test]
     fn labels_are_escaped() {
         assert_eq!(Label("ACME 14\" \\ line\nbreak é").to_string(), "ACME 14\\\" \\\\ line\\nbreak é");
+    }
+
+    #[test]
+    fn a_pull_that_is_overdue_is_told_before_one_ever_went_well() {
+        use chrono::TimeZone as _;
+        let at = |seconds: i64| chrono::Utc.timestamp_opt(1_700_000_000 + seconds, 0).unwrap();
+        let pull = |schedule| ScheduledPull { schedule, every_hours: 1, days: 31, destination: "ledger".to_owned() };
+        let fresh = guard::pull::PullSchedule::starting("handoff", "acme", at(0));
+        let failed = fresh.clone().after_failure(at(60), "no connection", [0; 16]);
+        let done = guard::pull::PullSchedule { company: "globex".to_owned(), ..fresh };
+        let done = done.after_success(at(10), guard::id::ReconciliationId::from_u128(1));
+        let mut text = String::new();
+        write_pulls(&mut text, &[pull(failed), pull(done)], at(7_200));
+        let values: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        insta::assert_snapshot!(values.join("\n"), @r#"
+        onceover_reconciliation_last_success_timestamp_seconds{workflow="handoff",company="globex"} 1700000010
+        onceover_reconciliation_overdue_seconds{workflow="handoff",company="acme"} 7200
+        onceover_reconciliation_overdue_seconds{workflow="handoff",company="globex"} 3590
+        onceover_reconciliation_failures_total{workflow="handoff",company="acme"} 1
+        onceover_reconciliation_failures_total{workflow="handoff",company="globex"} 0
+        "#);
     }
 
     #[test]
