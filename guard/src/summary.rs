@@ -67,7 +67,7 @@ impl Prevention {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettledBy {
-    /// A look at the destination.
+    /// A look at the destination, or its list.
     Recovery,
     /// The worker, later.
     Report,
@@ -96,7 +96,7 @@ impl SettledBy {
     /// Who stands behind an actor; none where it never settles anything.
     pub const fn of(actor: &Actor) -> Option<Self> {
         match actor {
-            Actor::Recovery => Some(Self::Recovery),
+            Actor::Recovery | Actor::Schedule => Some(Self::Recovery),
             Actor::Token { .. } => Some(Self::Report),
             Actor::Person { .. } => Some(Self::Person),
             Actor::Sweeper | Actor::CommandLine | Actor::FirstStart => None,

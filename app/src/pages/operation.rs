@@ -1,17 +1,8 @@
 //! `/operations/{id}`: one operation with everything that is known about it.
 
 use guard::{
-    clock::Timestamp,
-    id::OperationId,
-    json::Json,
-    person::Person,
-    queue::Page,
-    reversal::Reversal,
-    service::History,
-    state::State,
-    trail::EntryKind,
-    veil::Veil,
-    view::OperationView,
+    clock::Timestamp, id::OperationId, json::Json, person::Person, queue::Page, reversal::Reversal, service::History,
+    state::State, trail::EntryKind, veil::Veil, view::OperationView,
 };
 use leptos::{form::ActionForm, prelude::*};
 use leptos_router::hooks::use_params_map;

@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::{
     AccessRow, AmendmentRow, BodiesRow, ClosedPeriodRow, ConflictGroupRow, ConflictRow, CountRow, DayRow, DeliveryRow,
     DestinationRow, EntryRow, EvidenceRow, HoldRow, OpenDuplicatesRow, OperationRow, PeriodOperationRow, PersonRow,
-    PullScheduleRow, ReceivedRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, RecoveryRow, ReportRow, ReviewRow,
-    RuleProposalRow, SealRow, SealingRow, TokenRow, TrailCheckRow, WorkflowRow, WorkflowVersionRow,
+    PullScheduleRow, ReceivedRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, RecoveryRow, ReportRow,
+    ReviewRow, RuleProposalRow, SealRow, SealingRow, TokenRow, TrailCheckRow, WorkflowRow, WorkflowVersionRow,
 };
 
 /// A row that rusqlite can read.
