@@ -43,6 +43,25 @@ struct Permit {
     lease: String,
 }
 
+impl Permit {
+    /// What the answer to a begin permits.
+    fn of(answer: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        Self {
+            operation: text(&answer["operation"]["id"]),
+            reference: text(&answer["external_reference"]),
+            lease: text(&answer["lease"]["token"]),
+        }
+    }
+}
+
+/// A begin with a lease that outlasts whatever its worker does.
+fn at_leisure(document: &str) -> Value {
+    let mut begin = begin(document);
+    begin["lease_seconds"] = json!(60);
+    begin
+}
+
 impl Stage {
     async fn on(machine: Machine, fresh: Option<Fresh>, servers: usize) -> Self {
         let ledger = Destination::start(Settings::default()).await;
@@ -65,15 +84,18 @@ impl Stage {
         (answer.status, answer.body)
     }
 
+    /// A worker that is not heard of again: its lease is over in a second.
     async fn owns(&self, document: &str) -> Permit {
         let (status, body) = self.begins(document).await;
         assert_eq!(status, StatusCode::CREATED, "{body}");
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
-        Permit {
-            operation: text(&body["operation"]["id"]),
-            reference: text(&body["external_reference"]),
-            lease: text(&body["lease"]["token"]),
-        }
+        Permit::of(&body)
+    }
+
+    /// A worker that says itself how it went, however long the machine takes over its calls.
+    async fn owns_at_leisure(&self, document: &str) -> Permit {
+        let answer = answered(self.automation.post("/api/v1/operations", &at_leisure(document))).await;
+        assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.body);
+        Permit::of(&answer.body)
     }
 
     async fn decision(&self, document: &str) -> String {
@@ -93,7 +115,7 @@ impl Stage {
 
     /// The worker sends; its answer is lost in this way, and it says so.
     async fn loses_its_answer(&self, document: &str, faults: &str) -> Permit {
-        let permit = self.owns(document).await;
+        let permit = self.owns_at_leisure(document).await;
         let _lost = self.ledger.create(&permit.reference, faults).send().await;
         self.is_unsure(&permit).await;
         permit
@@ -280,17 +302,12 @@ async fn an_index_that_lags_frees_nothing(stage: Stage) {
 
 /// Twenty in one call that ran into its limit of time; all were accepted.
 async fn a_batch_that_timed_out_is_settled_by_lookups(stage: Stage) {
-    let operations: Vec<Value> = (0..20).map(|number| begin(&format!("letter-{number}"))).collect();
+    let operations: Vec<Value> = (0..20).map(|number| at_leisure(&format!("letter-{number}"))).collect();
     let batch = stage.automation.post("/api/v1/operations/batch", &json!({ "operations": operations }));
     let answer = answered(batch).await;
     let mut permits = Vec::new();
     for result in answer.body["results"].as_array().unwrap() {
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let permit = Permit {
-            operation: text(&result["operation"]["id"]),
-            reference: text(&result["external_reference"]),
-            lease: text(&result["lease"]["token"]),
-        };
+        let permit = Permit::of(result);
         let _lost = stage.ledger.create(&permit.reference, "cut_after").send().await;
         permits.push(permit);
     }
@@ -310,13 +327,13 @@ async fn a_batch_that_timed_out_is_settled_by_lookups(stage: Stage) {
 async fn what_resembles_it_is_shown_and_never_taken(stage: Stage) {
     stage.ledger.rule("fault=part_of_text&on=search").await;
     stage.ledger.rule("fault=part_of_text&on=page").await;
-    let alone = stage.owns("alone").await;
+    let alone = stage.owns_at_leisure("alone").await;
     for similar in [format!("{}-CN", alone.reference), format!("X{}", alone.reference), alone.reference.to_uppercase()]
     {
         stage.ledger.create(&similar, "").send().await.unwrap();
     }
     stage.is_unsure(&alone).await;
-    let among = stage.owns("among many").await;
+    let among = stage.owns_at_leisure("among many").await;
     for number in 0..120 {
         stage.ledger.create(&format!("{}-{number}", among.reference), "").send().await.unwrap();
     }
@@ -335,7 +352,7 @@ async fn what_resembles_it_is_shown_and_never_taken(stage: Stage) {
 }
 
 async fn other_totals_and_two_records_are_disputed(stage: Stage) {
-    let other = stage.owns("other total").await;
+    let other = stage.owns_at_leisure("other total").await;
     let create =
         stage.ledger.client.post(format!("{}/tasks", stage.ledger.url)).header("X-Reference", &other.reference);
     create.body(r#"{"amount":"1810.00"}"#).send().await.unwrap();
