@@ -93,7 +93,8 @@ parts! {
     activity { activity::ActivityPage }
     metrics { board::BoardPage }
     lists { operations::OperationsPage, run::RunPage }
-    operation { operation::OperationPage, content::ContentPage }
+    operation { operation::OperationPage }
+    content { content::ContentPage }
     compare { compare::ComparePage }
     queues { unknown::UnknownPage }
     amendments { amendments::AmendmentsPage, amendment::AmendmentPage, proposal::ProposalPage, reversal::ReversalPage }

@@ -404,6 +404,9 @@ mod tests {
         # HELP onceover_settled_total Uncertain operations that were settled, by who brought the truth.
         # TYPE onceover_settled_total counter
         onceover_settled_total{workflow="handoff",company="acme",by="recovery"} 2
+        # HELP onceover_bodies_dropped_total Payloads, responses and files that were dropped by retention or erased.
+        # TYPE onceover_bodies_dropped_total counter
+        onceover_bodies_dropped_total{workflow="handoff",company="acme"} 6
         # HELP onceover_duplicates_prevented_total Confirmed operations that would have been done twice, each once, by how the first repetition was held back.
         # TYPE onceover_duplicates_prevented_total counter
         onceover_duplicates_prevented_total{workflow="handoff",company="acme",kind="replay"} 1
