@@ -467,7 +467,7 @@ fn kinds_table(board: &Board) -> AnyView {
     view! {
         <section aria-labelledby="kinds-title">
             <h2 id="kinds-title">"Duplicates prevented by kind"</h2>
-            <div class="scroll" tabindex="0" role="region" aria-labelledby="kinds-title">
+            <div class="scroll" tabindex="0" role="region" aria-label="By kind, as a table">
                 <table class="cards">
                     <caption class="hidden">"Duplicates prevented by kind"</caption>
                     <thead>
@@ -519,7 +519,7 @@ fn side_by_side<'a>(
     view! {
         <section aria-labelledby=id>
             <h2 id=id.clone()>{format!("{title} side by side")}</h2>
-            <div class="scroll" tabindex="0" role="region" aria-labelledby=id.clone()>
+            <div class="scroll" tabindex="0" role="region" aria-label=format!("{title} side by side, as a table")>
                 <table class="cards">
                     <caption class="hidden">{format!("{title} side by side")}</caption>
                     <thead>
@@ -578,7 +578,7 @@ fn newest(board: &Board) -> AnyView {
     view! {
         <section aria-labelledby="newest-title">
             <h2 id="newest-title">"Prevented last"</h2>
-            <div class="scroll" tabindex="0" role="region" aria-labelledby="newest-title">
+            <div class="scroll" tabindex="0" role="region" aria-label="What was prevented last">
                 <table class="cards">
                     <caption class="hidden">"The duplicates that were prevented last, each with the original that it would have doubled"</caption>
                     <thead>

@@ -102,7 +102,7 @@ fn Shown(report: ContentReport) -> impl IntoView {
                 <Plain text=operation.key.company.as_str().to_owned() />
                 "."
             </p>
-            <div class="scroll" tabindex="0" role="region" aria-labelledby="kept-title">
+            <div class="scroll" tabindex="0" role="region" aria-label="What is kept of each revision">
                 <table class="cards">
                     <thead>
                         <tr>
