@@ -76,7 +76,7 @@ describe("the metrics", () => {
       await page.visit("/metrics-board");
       await page.getByRole("link", { name: "7 days" }).click();
       await page.waitForURL(/days=7/);
-      assert.equal(await page.getByRole("link", { name: "7 days" }).getAttribute("aria-current"), "true");
+      await page.locator("a[aria-current=true]", { hasText: "7 days" }).waitFor();
       await page.getByLabel("First day").fill("2020-01-01");
       await page.getByLabel("Last day").fill("2020-01-31");
       await page.getByRole("button", { name: "Show" }).click();

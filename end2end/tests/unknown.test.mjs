@@ -138,6 +138,8 @@ describe("settling what is uncertain", () => {
       await page.getByText("A person dropped it at").waitFor();
       await page.getByText("Only what is unknown or disputed is decided by a person.").waitFor();
       await desk.worker.outcome(lost, { outcome: "confirmed", destination_reference: "task-9" });
+      // Only the fragment would change: without scripts nothing would be asked for.
+      await page.goto("about:blank");
       await page.visit(`/operations/${lost.operation.id}#decide`);
       const again = page.getByRole("region", { name: "Drop it" });
       assert.ok(await again.getByRole("button", { name: "Drop it" }).isDisabled());

@@ -4,11 +4,15 @@ use leptos::prelude::*;
 
 use crate::wording;
 
+/// A longer text is shown in pieces of so many bytes: browsers may cut a text of 65,536 characters in two, and the page that is taken
+/// over must have the pieces that it was rendered with.
+const PIECE_BYTES_MAX: usize = 16 * 1024;
+
 /// A text that somebody else wrote: a key, a reason, a reference. Its direction does not reach out of it, and characters that
 /// nobody would see are named.
 #[component]
 pub(crate) fn Plain(#[prop(into)] text: String) -> impl IntoView {
-    if text.chars().all(|character| wording::invisible(character).is_none()) {
+    if text.len() <= PIECE_BYTES_MAX && text.chars().all(|character| wording::invisible(character).is_none()) {
         return view! { <bdi>{text}</bdi> }.into_any();
     }
     let pieces = pieces(&text).into_iter().map(|piece| match piece {
@@ -45,8 +49,10 @@ fn pieces(text: &str) -> Vec<Piece> {
     for character in text.chars() {
         match (wording::invisible(character), pieces.last_mut()) {
             (Some(name), _) => pieces.push(Piece::Invisible(character, name)),
-            (None, Some(Piece::Text(before))) => before.push(character),
-            (None, Some(Piece::Invisible(..)) | None) => pieces.push(Piece::Text(character.to_string())),
+            (None, Some(Piece::Text(before))) if before.len() < PIECE_BYTES_MAX => before.push(character),
+            (None, Some(Piece::Text(_) | Piece::Invisible(..)) | None) => {
+                pieces.push(Piece::Text(character.to_string()));
+            }
         }
     }
     pieces
@@ -66,5 +72,12 @@ mod tests {
                 Piece::Text("bc".to_owned())
             ]
         );
+    }
+
+    #[test]
+    fn a_long_text_comes_in_pieces_that_browsers_leave_whole() {
+        let text = "x".repeat(2 * PIECE_BYTES_MAX + 1);
+        let piece = |bytes| Piece::Text("x".repeat(bytes));
+        assert_eq!(pieces(&text), [piece(PIECE_BYTES_MAX), piece(PIECE_BYTES_MAX), piece(1)]);
     }
 }
