@@ -11,7 +11,7 @@ use crate::clock::{Timestamp, rfc3339};
 use crate::diff::Change;
 use crate::fingerprint::Fingerprint;
 use crate::id::{AmendmentId, ConflictId, OperationId, RuleProposalId};
-use crate::key::{KeyPart, OperationKey};
+use crate::key::{KeyPart, OperationKey, with_parts};
 use crate::pointer::Pointer;
 
 /// So many places of a conflict are listed and can be searched by; all of them are in its group.
@@ -206,11 +206,7 @@ impl Places {
     /// The places of these changes in a workflow.
     pub fn of(workflow: &str, changes: &[Change]) -> Self {
         let all: BTreeSet<String> = changes.iter().map(|change| place(&change.path)).collect();
-        let mut digest = Sha256::new();
-        for text in std::iter::once(workflow).chain(all.iter().map(String::as_str)) {
-            digest.update((text.len() as u64).to_be_bytes());
-            digest.update(text);
-        }
+        let digest = with_parts(Sha256::new(), std::iter::once(workflow).chain(all.iter().map(String::as_str)));
         let total = u32::try_from(all.len()).unwrap_or(u32::MAX);
         Self {
             listed: all.into_iter().take(PLACES_LISTED_MAX).collect(),

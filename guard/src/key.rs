@@ -110,16 +110,9 @@ impl OperationKey {
     /// Sixteen bytes that stand for the key in an index: the first half of a SHA-256 over the parts, each with its length, so
     /// that no separator can be forged.
     pub fn hash(&self) -> [u8; 16] {
-        let mut hasher = Sha256::new();
-        for part in [&self.workflow, &self.company, &self.source_system, &self.document, &self.action] {
-            hasher.update(u64::try_from(part.as_str().len()).unwrap_or(u64::MAX).to_be_bytes());
-            hasher.update(part.as_str());
-        }
-        hasher.update(self.revision.to_be_bytes());
-        let digest: [u8; 32] = hasher.finalize().into();
-        let mut hash = [0; 16];
-        hash.copy_from_slice(&digest[..16]);
-        hash
+        let parts = [&self.workflow, &self.company, &self.source_system, &self.document, &self.action];
+        let hasher = with_parts(Sha256::new(), parts.map(KeyPart::as_str));
+        first_half(hasher.chain_update(self.revision.to_be_bytes()))
     }
 
     /// The key of another revision of the same document.
@@ -143,6 +136,22 @@ impl OperationKey {
                 .and_then(|digits| digits.parse().ok().filter(|number: &u32| number.to_string() == digits))
                 .is_some_and(|number| (2..=REVERSALS_MAX).contains(&number))
     }
+}
+
+/// Hashes parts, each with its length before it, so that no two lists of parts read the same.
+pub(crate) fn with_parts<'a>(hasher: Sha256, parts: impl IntoIterator<Item = &'a str>) -> Sha256 {
+    parts.into_iter().fold(hasher, |hasher, part| {
+        let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
+        hasher.chain_update(length.to_be_bytes()).chain_update(part)
+    })
+}
+
+/// The first half of a SHA-256: enough to find something by in an index, at half the size.
+pub(crate) fn first_half(hasher: Sha256) -> [u8; 16] {
+    let digest: [u8; 32] = hasher.finalize().into();
+    let mut half = [0; 16];
+    half.copy_from_slice(&digest[..16]);
+    half
 }
 
 #[cfg(test)]

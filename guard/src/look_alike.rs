@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::canonical::canonical;
 use crate::json::Json;
-use crate::key::OperationKey;
+use crate::key::{OperationKey, first_half, with_parts};
 use crate::lookup::folded;
 use crate::money::Money;
 use crate::operation::Operation;
@@ -78,14 +78,7 @@ impl Look {
         // A zero has a sign, too, and means nothing by it.
         let amount = if amount.is_zero() { Decimal::ZERO } else { amount.normalize() }.to_string();
         let parts = [key.company.as_str(), key.workflow.as_str(), &amount, currency, &counterparty];
-        let mut hash = Sha256::new();
-        for part in parts {
-            // With its length before it, so that no two lists of parts read the same.
-            hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-            hash.update(part);
-        }
-        let (look, _) = hash.finalize().split_first_chunk::<16>().map(|(look, rest)| (*look, rest.len()))?;
-        Some(Self(look))
+        Some(Self(first_half(with_parts(Sha256::new(), parts))))
     }
 
     /// The look with these bytes, as a store keeps it.

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
 use crate::id::OperationId;
-use crate::key::OperationKey;
+use crate::key::{KeyPart, OperationKey, first_half, with_parts};
 use crate::operation::Operation;
 use crate::state::{State, StateName};
 use crate::view::OperationView;
@@ -171,15 +171,8 @@ impl HoldSubject {
     /// What a hold on the document of this key is found by: the first half of a SHA-256 over company, source system and document, each
     /// with its length.
     pub fn document(key: &OperationKey) -> Self {
-        let mut hasher = Sha256::new().chain_update(b"onceover document\0");
-        for part in [&key.company, &key.source_system, &key.document] {
-            hasher.update(u64::try_from(part.as_str().len()).unwrap_or(u64::MAX).to_be_bytes());
-            hasher.update(part.as_str());
-        }
-        let digest: [u8; 32] = hasher.finalize().into();
-        let mut subject = [0; 16];
-        subject.copy_from_slice(&digest[..16]);
-        Self(subject)
+        let parts = [&key.company, &key.source_system, &key.document].map(KeyPart::as_str);
+        Self(first_half(with_parts(Sha256::new().chain_update(b"onceover document\0"), parts)))
     }
 
     /// What a hold of this scope on an operation is found by.
