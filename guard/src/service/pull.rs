@@ -29,17 +29,8 @@ impl Guard {
             return Ok(Vec::new());
         }
         let (known, now) = (self.inner.store.pull_schedules().await?, self.now());
-        let scheduled = wanted.into_iter().map(|(workflow, company, rules, destination)| {
-            let is_it = |known: &&PullSchedule| known.workflow == workflow && known.company == company;
-            let schedule = known.iter().find(is_it).cloned();
-            ScheduledPull {
-                schedule: schedule.unwrap_or_else(|| PullSchedule::starting(workflow, company, now)),
-                every_hours: rules.every_hours,
-                days: rules.days(),
-                destination: destination.to_owned(),
-            }
-        });
-        Ok(scheduled.collect())
+        let stands = |wanted| scheduled(wanted, &known).unwrap_or_else(|| starting(wanted, now));
+        Ok(wanted.into_iter().map(stands).collect())
     }
 
     /// Claims the scheduled pull that has been due the longest; none where none is due, or another process was first.
@@ -53,14 +44,18 @@ impl Guard {
         }
         let (store, now) = (&self.inner.store, self.now());
         let known = store.pull_schedules().await?;
-        for (workflow, company, ..) in wanted(&catalogue) {
-            let is_known = known.iter().any(|known| known.workflow == workflow && known.company == company);
-            if !is_known {
-                // Whoever else makes it at the same time makes the same.
-                store.put_pull_schedule(&PullSchedule::starting(workflow, company, now)).await?;
+        let mut due = Vec::new();
+        for wanted in wanted(&catalogue) {
+            if let Some(pull) = scheduled(wanted, &known) {
+                due.push(pull);
+                continue;
+            }
+            let pull = starting(wanted, now);
+            // Another process that came first may have it already.
+            if store.put_pull_schedule(&pull.schedule).await? == Replaced::Replaced {
+                due.push(pull);
             }
         }
-        let mut due = self.scheduled_pulls(&Reach::EVERYTHING).await?;
         due.retain(|pull| pull.due_at() <= now && !pull.schedule.is_claimed(now));
         due.sort_by_key(ScheduledPull::due_at);
         for pull in due {
@@ -167,6 +162,22 @@ impl Guard {
             }
         }
     }
+}
+
+/// A pull that is wanted, as its schedule stands; none where no process has taken note of it yet.
+fn scheduled((workflow, company, rules, destination): Wanted<'_>, known: &[PullSchedule]) -> Option<ScheduledPull> {
+    let schedule = known.iter().find(|known| known.workflow == workflow && known.company == company)?.clone();
+    Some(of_schedule(schedule, rules, destination))
+}
+
+/// A pull that is wanted from now on.
+fn starting((workflow, company, rules, destination): Wanted<'_>, now: Timestamp) -> ScheduledPull {
+    of_schedule(PullSchedule::starting(workflow, company, now), rules, destination)
+}
+
+fn of_schedule(schedule: PullSchedule, rules: &PullRules, destination: &str) -> ScheduledPull {
+    let (every_hours, days, destination) = (rules.every_hours, rules.days(), destination.to_owned());
+    ScheduledPull { schedule, every_hours, days, destination }
 }
 
 type Wanted<'a> = (&'a str, &'a str, &'a PullRules, &'a str);
