@@ -240,18 +240,8 @@ pub fn answer(
             Err(held(name, detail, Held { previous: previous.as_deref().map(PreviousBody::of), ..Held::of(name) }))
         }
         Decision::Rejected { operation, reason } => {
-            let what = match operation.state {
-                State::Rejected { dropped_at: Some(_), .. } => "a person dropped it",
-                State::Rejected { dropped_at: None, .. }
-                | State::AwaitingApproval
-                | State::Acquired { .. }
-                | State::Sending { .. }
-                | State::Released { .. }
-                | State::Failed { .. }
-                | State::Unknown { .. }
-                | State::Confirmed { .. }
-                | State::Disputed { .. } => "the amendment was rejected",
-            };
+            let is_dropped = matches!(operation.state, State::Rejected { dropped_at: Some(_), .. });
+            let what = if is_dropped { "a person dropped it" } else { "the amendment was rejected" };
             let detail = format!("{what}: {reason}");
             Err(held(name, detail, Held { operation: Some(body(operation)), ..Held::of(name) }))
         }
