@@ -42,7 +42,7 @@ pub(crate) async fn resolve(draft: Draft) -> Result<Decided, Failure> {
 
 #[cfg(feature = "ssr")]
 async fn decide(visit: &crate::context::Visit, draft: &Draft) -> Result<Decided, Failure> {
-    use guard::{event::Resolution, refusal::Refusal, review::Ruling, service::Settled};
+    use guard::{event::Resolution, refusal::Refusal, service::Settled};
 
     use crate::notice::Verdict;
 
@@ -63,19 +63,16 @@ async fn decide(visit: &crate::context::Visit, draft: &Draft) -> Result<Decided,
                 written => written.to_owned(),
             };
             let look = look(visit, &held, &draft.acknowledged).await?;
-            let (reason, link) = (reason.to_owned(), Some(draft.link.clone()));
             let resolution = Resolution::Confirmed { destination_reference };
-            guard.resolve(person, id, &Ruling { seen_version: version, resolution, reason, link, look }).await?
+            guard.resolve(person, id, &ruling(draft, resolution, look)).await?
         }
         Verdict::NotApplied => {
             let resolution = Resolution::NotApplied { reason: reason.to_owned() };
-            let (reason, link) = (reason.to_owned(), Some(draft.link.clone()));
-            guard.resolve(person, id, &Ruling { seen_version: version, resolution, reason, link, look: None }).await?
+            guard.resolve(person, id, &ruling(draft, resolution, None)).await?
         }
         Verdict::Dropped => {
             let resolution = Resolution::Dropped { reason: reason.to_owned() };
-            let (reason, link) = (reason.to_owned(), Some(draft.link.clone()));
-            guard.resolve(person, id, &Ruling { seen_version: version, resolution, reason, link, look: None }).await?
+            guard.resolve(person, id, &ruling(draft, resolution, None)).await?
         }
         Verdict::KeepWaiting => {
             let until = moment(&draft.until)?;
@@ -87,6 +84,22 @@ async fn decide(visit: &crate::context::Visit, draft: &Draft) -> Result<Decided,
         Verdict::RejectProposal => guard.reject_proposal(person, id, version, reason).await?,
     };
     Ok(Decided { settled, verdict: draft.verdict, deferral, by: person.email.clone() })
+}
+
+/// The decision as it was written.
+#[cfg(feature = "ssr")]
+fn ruling(
+    draft: &Draft,
+    resolution: guard::event::Resolution,
+    look: Option<guard::review::Look>,
+) -> guard::review::Ruling {
+    guard::review::Ruling {
+        seen_version: draft.version,
+        resolution,
+        reason: draft.reason.trim().to_owned(),
+        link: Some(draft.link.clone()),
+        look,
+    }
 }
 
 /// What the destination holds of an operation, where it can be asked: before anything is confirmed.
