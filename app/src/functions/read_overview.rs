@@ -237,7 +237,12 @@ pub(crate) struct PullLine {
 
 #[cfg(feature = "ssr")]
 impl PullLine {
-    async fn all(guard: &guard::service::Guard, person: &Person) -> Result<Vec<Self>, Failure> {
+    /// Those within reach; `reconciled` are the last runs, of which most of what was pulled last is one.
+    async fn all(
+        guard: &guard::service::Guard,
+        person: &Person,
+        reconciled: &[LastReconciled],
+    ) -> Result<Vec<Self>, Failure> {
         let mut scheduled = guard.scheduled_pulls(&person.reach).await?;
         scheduled.sort_by_key(|pull| pull.schedule.failing.is_none());
         scheduled.truncate(PULLS_SHOWN_MAX);
@@ -248,8 +253,11 @@ impl PullLine {
             let guard::pull::PullSchedule { workflow, company, succeeded, failing, .. } = pull.schedule;
             let succeeded = match succeeded {
                 Some(success) => {
-                    let run = guard.reconciliation(&person.reach, success.run).await?;
-                    Some((success.at, LastReconciled::of(run)))
+                    let last = match reconciled.iter().find(|last| last.id == success.run) {
+                        Some(last) => last.clone(),
+                        None => LastReconciled::of(guard.reconciliation(&person.reach, success.run).await?),
+                    };
+                    Some((success.at, last))
                 }
                 None => None,
             };
@@ -316,6 +324,8 @@ pub(crate) async fn read_overview(span: Span) -> Result<Overview, Failure> {
     let counts = guard.counts(&person.reach, from, as_of + chrono::TimeDelta::hours(1)).await?;
     let summary = summary::of(&counts, span, as_of, &guard.catalogue());
     let guide = if in_all.is_empty() { Some(guide::of(guard, person, &visit.address).await?) } else { None };
+    let reconciled = guard.last_reconciliations(&person.reach).await?;
+    let reconciled: Vec<_> = reconciled.into_iter().map(LastReconciled::of).collect();
     Ok(Overview {
         as_of,
         person: person.clone(),
@@ -323,8 +333,8 @@ pub(crate) async fn read_overview(span: Span) -> Result<Overview, Failure> {
         waiting,
         proposals: guard.proposals_waiting(&person.reach).await?,
         duplicates: guard.open_duplicates(&person.reach).await?,
-        reconciled: guard.last_reconciliations(&person.reach).await?.into_iter().map(LastReconciled::of).collect(),
-        pulls: PullLine::all(guard, person).await?,
+        pulls: PullLine::all(guard, person, &reconciled).await?,
+        reconciled,
         prevented: summary.prevented,
         prevented_in_all: summary::prevented(&in_all),
         bars: summary.bars,
