@@ -437,6 +437,39 @@ fn places_chart(board: &Board) -> AnyView {
     rows("places", "Conflicts by changed field", "Conflicts", &told, list)
 }
 
+/// A table of its own section. Its heading and its region have different names: each landmark is told apart by its own.
+struct Table {
+    id: String,
+    title: String,
+    region: String,
+    caption: String,
+}
+
+impl Table {
+    /// With these columns, each with whether it holds numbers, and these rows.
+    fn view(self, columns: impl Iterator<Item = (&'static str, bool)>, rows: impl IntoView + 'static) -> AnyView {
+        let Self { id, title, region, caption } = self;
+        let columns = columns.map(|(name, is_number)| {
+            view! { <th scope="col" class:number=is_number>{name}</th> }
+        });
+        view! {
+            <section aria-labelledby=id>
+                <h2 id=id.clone()>{title}</h2>
+                <div class="scroll" tabindex="0" role="region" aria-label=region>
+                    <table class="cards">
+                        <caption class="hidden">{caption}</caption>
+                        <thead>
+                            <tr>{columns.collect_view()}</tr>
+                        </thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </div>
+            </section>
+        }
+        .into_any()
+    }
+}
+
 fn cells(tally: &Tally) -> AnyView {
     let money = tally.amounts();
     let money = if money.is_empty() {
@@ -464,27 +497,17 @@ fn kinds_table(board: &Board) -> AnyView {
             </tr>
         }
     });
-    view! {
-        <section aria-labelledby="kinds-title">
-            <h2 id="kinds-title">"Duplicates prevented by kind"</h2>
-            <div class="scroll" tabindex="0" role="region" aria-label="By kind, as a table">
-                <table class="cards">
-                    <caption class="hidden">"Duplicates prevented by kind"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"The first repetition"</th>
-                            <th scope="col" class="number">"Duplicates prevented"</th>
-                            <th scope="col" class="number">"Money kept from doubling"</th>
-                            <th scope="col" class="number">"Before"</th>
-                            <th scope="col" class="number">"Repetitions held back"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{lines.into_iter().collect_view()}</tbody>
-                </table>
-            </div>
-        </section>
+    let columns = [("The first repetition", false), ("Duplicates prevented", true), ("Money kept from doubling", true)];
+    Table {
+        id: "kinds-title".to_owned(),
+        title: "Duplicates prevented by kind".to_owned(),
+        region: "By kind, as a table".to_owned(),
+        caption: "Duplicates prevented by kind".to_owned(),
     }
-    .into_any()
+    .view(
+        columns.into_iter().chain([("Before", true), ("Repetitions held back", true)]),
+        lines.into_iter().collect_view(),
+    )
 }
 
 fn side_by_side<'a>(
@@ -516,30 +539,18 @@ fn side_by_side<'a>(
         }
     });
     let lines = lines.collect_view();
-    view! {
-        <section aria-labelledby=id>
-            <h2 id=id.clone()>{format!("{title} side by side")}</h2>
-            <div class="scroll" tabindex="0" role="region" aria-label=format!("{title} side by side, as a table")>
-                <table class="cards">
-                    <caption class="hidden">{format!("{title} side by side")}</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">{title}</th>
-                            <th scope="col" class="number">"Duplicates prevented"</th>
-                            <th scope="col" class="number">"Money kept from doubling"</th>
-                            <th scope="col" class="number">"Before"</th>
-                            <th scope="col" class="number">"Repetitions held back"</th>
-                            <th scope="col" class="number">"Became uncertain"</th>
-                            <th scope="col" class="number">"Settled"</th>
-                            <th scope="col" class="number">"Time to truth, median"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{lines}</tbody>
-                </table>
-            </div>
-        </section>
-    }
-    .into_any()
+    let columns = [
+        "Duplicates prevented",
+        "Money kept from doubling",
+        "Before",
+        "Repetitions held back",
+        "Became uncertain",
+        "Settled",
+        "Time to truth, median",
+    ];
+    let columns = std::iter::once((title, false)).chain(columns.map(|column| (column, true)));
+    let title = format!("{title} side by side");
+    Table { id, region: format!("{title}, as a table"), caption: title.clone(), title }.view(columns, lines)
 }
 
 fn newest(board: &Board) -> AnyView {
@@ -575,27 +586,15 @@ fn newest(board: &Board) -> AnyView {
         }
     });
     let lines = lines.collect_view();
-    view! {
-        <section aria-labelledby="newest-title">
-            <h2 id="newest-title">"Prevented last"</h2>
-            <div class="scroll" tabindex="0" role="region" aria-label="What was prevented last">
-                <table class="cards">
-                    <caption class="hidden">"The duplicates that were prevented last, each with the original that it would have doubled"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Confirmed original"</th>
-                            <th scope="col">"The first repetition"</th>
-                            <th scope="col">"Came"</th>
-                            <th scope="col">"Certain"</th>
-                            <th scope="col" class="number">"Amount"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{lines}</tbody>
-                </table>
-            </div>
-        </section>
+    let columns = ["Confirmed original", "The first repetition", "Came", "Certain"].map(|column| (column, false));
+    Table {
+        id: "newest-title".to_owned(),
+        title: "Prevented last".to_owned(),
+        region: "What was prevented last".to_owned(),
+        caption: "The duplicates that were prevented last, each with the original that it would have doubled"
+            .to_owned(),
     }
-    .into_any()
+    .view(columns.into_iter().chain([("Amount", true)]), lines)
 }
 
 fn counting() -> AnyView {
