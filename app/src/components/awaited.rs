@@ -4,6 +4,9 @@
 
 use leptos::{children::ViewFn, prelude::*};
 
+use super::fault::Fault;
+use crate::failure::Failure;
+
 /// What a page is about: until it is there, it says that it is loading; afterwards it stays until the next one has come.
 #[component]
 pub(crate) fn Body(
@@ -13,6 +16,38 @@ pub(crate) fn Body(
 ) -> impl IntoView {
     view! { <Transition fallback=|| view! { <p class="loading">"Loading…"</p> }>{move || body.run()}</Transition> }
         .into_any()
+}
+
+/// What a page shows of what it waits for; where that failed, the page says why.
+pub(crate) fn page_of<T: Clone + Send + Sync + 'static>(
+    awaited: Resource<Result<T, Failure>>,
+    shown: impl Fn(T) -> AnyView + Clone + Send + Sync + 'static,
+) -> ViewFn {
+    told(awaited, shown, |failure| view! { <Fault failure /> }.into_any())
+}
+
+/// What a part of a page shows of what it waits for; where that failed, the part says why.
+pub(crate) fn part_of<T: Clone + Send + Sync + 'static>(
+    awaited: Resource<Result<T, Failure>>,
+    shown: impl Fn(T) -> AnyView + Clone + Send + Sync + 'static,
+) -> ViewFn {
+    told(awaited, shown, |failure| view! { <Fault failure is_part=true /> }.into_any())
+}
+
+fn told<T: Clone + Send + Sync + 'static>(
+    awaited: Resource<Result<T, Failure>>,
+    shown: impl Fn(T) -> AnyView + Clone + Send + Sync + 'static,
+    failed: fn(Failure) -> AnyView,
+) -> ViewFn {
+    ViewFn::from(move || {
+        let shown = shown.clone();
+        Suspend::new(async move {
+            match awaited.await {
+                Ok(there) => shown(there),
+                Err(failure) => failed(failure),
+            }
+        })
+    })
 }
 
 /// A small part of something that is there already: nothing until it comes.

@@ -7,8 +7,7 @@ use leptos_router::hooks::use_query_map;
 use crate::{
     components::{
         age::{Age, AsOf, Moment},
-        awaited::Body,
-        fault::Fault,
+        awaited::{Body, page_of},
         heading::Heading,
         icon::{Icon, Picture},
         plain::Plain,
@@ -26,14 +25,7 @@ pub(crate) fn ActivityPage() -> impl IntoView {
     let query = use_query_map();
     let search = Memo::new(move |_| query.with(ActivitySearch::of));
     let list = Resource::new(move || search.get(), list_activity);
-    let page = move || {
-        Suspend::new(async move {
-            match list.await {
-                Ok(list) => view! { <Shown list search=search.get_untracked() /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(list, move |list| view! { <Shown list search=search.get_untracked() /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

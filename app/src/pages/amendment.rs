@@ -13,13 +13,12 @@ use crate::{
     components::{
         age::{Age, AsOf, Moment},
         amendment::AmendmentBadge,
-        awaited::Body,
+        awaited::{Body, page_of},
         badge::Badge,
         banner::{Done, Refused},
         copy::Copyable,
         diff::{Diff, DiffQuery, Masked},
         facts::{Fact, Told},
-        fault::Fault,
         heading::Heading,
         money::Amount,
         plain::Plain,
@@ -39,14 +38,7 @@ pub(crate) fn AmendmentPage() -> impl IntoView {
     let asked =
         Memo::new(move |_| (params.with(|params| params.get("id").unwrap_or_default()), query.with(DiffQuery::of)));
     let report = Resource::new(move || asked.get(), |(id, shown)| read_amendment(id, shown));
-    let page = move || {
-        Suspend::new(async move {
-            match report.await {
-                Ok(report) => view! { <Shown report /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(report, move |report| view! { <Shown report /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

@@ -8,8 +8,7 @@ use crate::{
     components::{
         age::{AsOf, Moment},
         amendment::AmendmentBadge,
-        awaited::Body,
-        fault::Fault,
+        awaited::{Body, page_of},
         fresh::{is_in_use, look_again},
         heading::Heading,
         money::Amount,
@@ -34,14 +33,7 @@ pub(crate) fn AmendmentsPage() -> impl IntoView {
             list.refetch();
         }
     });
-    let page = move || {
-        Suspend::new(async move {
-            match list.await {
-                Ok(list) => view! { <Shown list state=asked.get_untracked().0 /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(list, move |list| view! { <Shown list state=asked.get_untracked().0 /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

@@ -4,7 +4,10 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 
 use crate::{
-    components::{awaited::Body, fault::Fault, heading::Heading},
+    components::{
+        awaited::{Body, part_of},
+        heading::Heading,
+    },
     functions::read_board::read_board,
 };
 
@@ -14,14 +17,7 @@ pub(crate) fn BoardPage() -> impl IntoView {
     let search = use_location().search;
     let query = Memo::new(move |_| search.with(|search| search.trim_start_matches('?').to_owned()));
     let board = Resource::new(move || query.get(), read_board);
-    let page = move || {
-        Suspend::new(async move {
-            match board.await {
-                Ok(board) => view! { <div class="board" inner_html=board></div> }.into_any(),
-                Err(failure) => view! { <Fault failure is_part=true /> }.into_any(),
-            }
-        })
-    };
+    let page = part_of(board, move |board| view! { <div class="board" inner_html=board></div> }.into_any());
     view! {
         <Heading title="Metrics">"Metrics"</Heading>
         <Body body=page />

@@ -7,10 +7,9 @@ use super::calls::answer;
 use crate::{
     components::{
         age::{AsOf, Moment},
-        awaited::Body,
+        awaited::{Body, page_of},
         copy::{Copyable, Snippet},
         facts::{Fact, Told},
-        fault::Fault,
         heading::Heading,
     },
     functions::read_call::{CallView, read_call},
@@ -22,14 +21,7 @@ pub(crate) fn CallPage() -> impl IntoView {
     let params = use_params_map();
     let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
     let call = Resource::new(move || id.get(), read_call);
-    let page = move || {
-        Suspend::new(async move {
-            match call.await {
-                Ok(call) => view! { <Shown call /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(call, move |call| view! { <Shown call /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

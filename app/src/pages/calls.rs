@@ -7,8 +7,7 @@ use leptos_router::hooks::use_query_map;
 use crate::{
     components::{
         age::{AsOf, Moment},
-        awaited::Body,
-        fault::Fault,
+        awaited::{Body, page_of},
         fresh::{is_in_use, look_often},
         heading::Heading,
         plain::Plain,
@@ -32,14 +31,7 @@ pub(crate) fn CallsPage() -> impl IntoView {
             list.refetch();
         }
     });
-    let page = move || {
-        Suspend::new(async move {
-            match list.await {
-                Ok(list) => view! { <Shown list search=search.get_untracked() /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(list, move |list| view! { <Shown list search=search.get_untracked() /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

@@ -6,9 +6,8 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 use crate::{
     components::{
         age::AsOf,
-        awaited::Body,
+        awaited::{Body, page_of},
         diff::{Diff, DiffQuery},
-        fault::Fault,
         heading::Heading,
         plain::Plain,
     },
@@ -30,14 +29,7 @@ pub(crate) fn ComparePage() -> impl IntoView {
     });
     let compared =
         Resource::new(move || asked.get(), |(id, left, right, shown)| compare_versions(id, left, right, shown));
-    let page = move || {
-        Suspend::new(async move {
-            match compared.await {
-                Ok(compared) => view! { <Shown compared /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(compared, move |compared| view! { <Shown compared /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

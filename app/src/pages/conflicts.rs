@@ -11,8 +11,7 @@ use leptos_router::hooks::use_query_map;
 use crate::{
     components::{
         age::{Age, AsOf, Moment},
-        awaited::Body,
-        fault::Fault,
+        awaited::{Body, page_of},
         heading::Heading,
         money::Amount,
         plain::Plain,
@@ -28,14 +27,7 @@ pub(crate) fn ConflictsPage() -> impl IntoView {
     let query = use_query_map();
     let search = Memo::new(move |_| query.with(ConflictSearch::of));
     let queue = Resource::new(move || search.get(), list_conflicts);
-    let page = move || {
-        Suspend::new(async move {
-            match queue.await {
-                Ok(queue) => view! { <Shown queue search=search.get_untracked() /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(queue, move |queue| view! { <Shown queue search=search.get_untracked() /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

@@ -7,10 +7,9 @@ use leptos_router::hooks::use_params_map;
 use crate::{
     components::{
         age::AsOf,
-        awaited::Body,
+        awaited::{Body, page_of},
         badge::Badge,
         banner::{Done, Refused},
-        fault::Fault,
         heading::Heading,
         plain::Plain,
         tokens::WhyNot,
@@ -26,14 +25,7 @@ pub(crate) fn ContentPage() -> impl IntoView {
     let params = use_params_map();
     let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
     let report = Resource::new(move || id.get(), read_content);
-    let page = move || {
-        Suspend::new(async move {
-            match report.await {
-                Ok(report) => view! { <Shown report /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(report, move |report| view! { <Shown report /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

@@ -10,7 +10,7 @@ use leptos_router::hooks::use_params_map;
 use crate::{
     components::{
         age::{Age, Moment},
-        awaited::Body,
+        awaited::{Body, page_of},
         badge::Badge,
         banner::{DecidedBanner, Undecided},
         changes::ConflictCard,
@@ -18,7 +18,6 @@ use crate::{
         decision::DecisionPanel,
         evidence::EvidencePanel,
         facts::Fact,
-        fault::Fault,
         fresh::{Freshness, is_in_use, look_again},
         heading::Heading,
         icon::{Icon, Picture},
@@ -82,14 +81,7 @@ pub(crate) fn OperationPage() -> impl IntoView {
         });
     });
     let show = Callback::new(move |()| report.refetch());
-    let page = move || {
-        Suspend::new(async move {
-            match report.await {
-                Ok(report) => view! { <Shown report seen show act look claim open /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(report, move |report| view! { <Shown report seen show act look claim open /> }.into_any());
     let told = move || match act.value().get() {
         Some(Ok(decided)) => Some(view! { <DecidedBanner decided /> }),
         Some(Err(_)) | None => None,

@@ -8,9 +8,8 @@ use crate::{
     components::{
         act_on_all::ActOnAll,
         age::Moment,
-        awaited::{Body, Part},
+        awaited::{Body, Part, part_of},
         badge::Badge,
-        fault::Fault,
         fresh::{Freshness, News, is_in_use, look_again},
         heading::Heading,
         icon::{Icon, Picture},
@@ -70,14 +69,7 @@ pub(crate) fn OperationsPage() -> impl IntoView {
             view! { <SearchForm search workflows /> }.into_any()
         })
     };
-    let table = move || {
-        Suspend::new(async move {
-            match list.await {
-                Ok(list) => view! { <Shown list search=search.get_untracked() /> }.into_any(),
-                Err(failure) => view! { <Fault failure is_part=true /> }.into_any(),
-            }
-        })
-    };
+    let table = part_of(list, move |list| view! { <Shown list search=search.get_untracked() /> }.into_any());
     view! {
         <div class="page-head">
             <Heading title="Operations">"Operations"</Heading>

@@ -11,10 +11,9 @@ use leptos_router::hooks::use_query_map;
 use crate::{
     components::{
         age::{Age, AsOf},
-        awaited::Body,
+        awaited::{Body, page_of},
         badge::Badge,
         chart::Chart,
-        fault::Fault,
         fresh::{is_in_use, look_again},
         guide::FirstSteps,
         heading::Heading,
@@ -39,14 +38,7 @@ pub(crate) fn OverviewPage() -> impl IntoView {
             overview.refetch();
         }
     });
-    let page = move || {
-        Suspend::new(async move {
-            match overview.await {
-                Ok(overview) => view! { <Shown overview look /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(overview, move |overview| view! { <Shown overview look /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

@@ -7,11 +7,10 @@ use leptos_router::hooks::use_params_map;
 use crate::{
     components::{
         age::Moment,
-        awaited::Body,
+        awaited::{Body, page_of},
         banner::{Done, Refused},
         certificate::{OpenList, TotalsTable},
         facts::{Fact, Told},
-        fault::Fault,
         heading::Heading,
         plain::Plain,
         tokens::WhyNot,
@@ -32,14 +31,7 @@ pub(crate) fn PeriodPage() -> impl IntoView {
     let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
     let reopen = ServerAction::<ReopenPeriod>::new();
     let certified = Resource::new(move || (id.get(), reopen.version().get()), |(id, _)| read_period(id));
-    let page = move || {
-        Suspend::new(async move {
-            match certified.await {
-                Ok(certified) => view! { <Shown certified reopen /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(certified, move |certified| view! { <Shown certified reopen /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

@@ -7,10 +7,9 @@ use leptos_router::hooks::{use_navigate, use_query_map};
 use crate::{
     components::{
         age::{AsOf, Moment},
-        awaited::Body,
+        awaited::{Body, page_of},
         banner::Refused,
         certificate::{OpenList, TotalsTable},
-        fault::Fault,
         heading::Heading,
         plain::Plain,
         tokens::WhyNot,
@@ -45,14 +44,8 @@ pub(crate) fn PeriodsPage() -> impl IntoView {
     let refused = move || close.version().get();
     let periods =
         Resource::new(move || (asked.get(), refused()), |((company, from, to), _)| list_periods(company, from, to));
-    let page = move || {
-        Suspend::new(async move {
-            match periods.await {
-                Ok(periods) => view! { <Shown periods asked=asked.get_untracked() close /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page =
+        page_of(periods, move |periods| view! { <Shown periods asked=asked.get_untracked() close /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

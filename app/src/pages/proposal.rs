@@ -8,8 +8,15 @@ use leptos_router::hooks::use_params_map;
 
 use crate::{
     components::{
-        age::AsOf, awaited::Body, badge::Badge, banner::Refused, facts::Fact, facts::Told, fault::Fault,
-        heading::Heading, plain::Plain, tokens::WhyNot,
+        age::AsOf,
+        awaited::{Body, page_of},
+        badge::Badge,
+        banner::Refused,
+        facts::Fact,
+        facts::Told,
+        heading::Heading,
+        plain::Plain,
+        tokens::WhyNot,
     },
     failure::Failure,
     functions::read_proposal::{Field, FieldKind, Fixed, ProposalPageReport, read_proposal},
@@ -23,14 +30,7 @@ pub(crate) fn ProposalPage() -> impl IntoView {
     let params = use_params_map();
     let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
     let report = Resource::new(move || id.get(), read_proposal);
-    let page = move || {
-        Suspend::new(async move {
-            match report.await {
-                Ok(report) => view! { <Shown report /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(report, move |report| view! { <Shown report /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

@@ -17,11 +17,10 @@ use super::reconciliations::span;
 use crate::{
     components::{
         age::{AsOf, Moment},
-        awaited::Body,
+        awaited::{Body, page_of},
         badge::Badge,
         banner::Done,
         facts::{Fact, Told},
-        fault::Fault,
         finding::{Decisions, Finding},
         fresh::look_again,
         heading::Heading,
@@ -57,14 +56,7 @@ pub(crate) fn ReconciliationPage() -> impl IntoView {
             report.refetch();
         }
     });
-    let page = move || {
-        Suspend::new(async move {
-            match report.await {
-                Ok(report) => view! { <Shown report /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(report, move |report| view! { <Shown report /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

@@ -6,8 +6,7 @@ use leptos_router::hooks::use_query_map;
 use crate::{
     components::{
         age::{AsOf, Moment},
-        awaited::Body,
-        fault::Fault,
+        awaited::{Body, page_of},
         hand_in::HandIn,
         heading::Heading,
         plain::Plain,
@@ -33,14 +32,7 @@ pub(crate) fn ReconciliationsPage() -> impl IntoView {
         move || asked.get(),
         |(workflow, company, before)| list_reconciliations(workflow, company, before),
     );
-    let page = move || {
-        Suspend::new(async move {
-            match list.await {
-                Ok(list) => view! { <Shown list asked=asked.get_untracked() /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(list, move |list| view! { <Shown list asked=asked.get_untracked() /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

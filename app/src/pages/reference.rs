@@ -3,7 +3,10 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{awaited::Body, fault::Fault, heading::Heading},
+    components::{
+        awaited::{Body, part_of},
+        heading::Heading,
+    },
     functions::read_reference::read_reference,
 };
 
@@ -11,14 +14,8 @@ use crate::{
 #[component]
 pub(crate) fn ReferencePage() -> impl IntoView {
     let reference = Resource::new(|| (), |()| read_reference());
-    let page = move || {
-        Suspend::new(async move {
-            match reference.await {
-                Ok(reference) => view! { <div class="reference" inner_html=reference></div> }.into_any(),
-                Err(failure) => view! { <Fault failure is_part=true /> }.into_any(),
-            }
-        })
-    };
+    let page =
+        part_of(reference, move |reference| view! { <div class="reference" inner_html=reference></div> }.into_any());
     view! {
         <Heading title="API reference">"API reference"</Heading>
         <p class="lead">

@@ -12,10 +12,9 @@ use self::{decision::Waiting, form::RuleForm};
 use crate::{
     components::{
         age::{AsOf, Moment},
-        awaited::Body,
+        awaited::{Body, page_of},
         banner::{Done, Refused},
         facts::Told,
-        fault::Fault,
         heading::Heading,
         plain::Plain,
     },
@@ -42,14 +41,7 @@ pub(crate) fn RulesPage() -> impl IntoView {
     });
     let done = move || (proposed.get(), decide.version().get());
     let rules = Resource::new(move || (asked.get(), done()), |(workflow, _)| read_rules(workflow));
-    let page = move || {
-        Suspend::new(async move {
-            match rules.await {
-                Ok(rules) => view! { <Shown rules propose decide /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(rules, move |rules| view! { <Shown rules propose decide /> }.into_any());
     view! {
         {move || propose.value().get().and_then(Result::ok).map(|proposal| view! { <Became proposal /> })}
         {move || decide.value().get().and_then(Result::ok).map(|proposal| view! { <Became proposal /> })}

@@ -11,12 +11,11 @@ use leptos_router::hooks::use_params_map;
 use crate::{
     components::{
         age::{AsOf, Moment},
-        awaited::Body,
+        awaited::{Body, page_of},
         badge::Badge,
         banner::Refused,
         decision::{ReasonField, UntilField},
         facts::Fact,
-        fault::Fault,
         fresh::look_again,
         heading::Heading,
         money::{Amount, Amounts},
@@ -55,14 +54,7 @@ pub(crate) fn RunPage() -> impl IntoView {
             run.refetch();
         }
     });
-    let page = move || {
-        Suspend::new(async move {
-            match run.await {
-                Ok(run) => view! { <Shown run act /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(run, move |run| view! { <Shown run act /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

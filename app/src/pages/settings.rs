@@ -7,11 +7,10 @@ use leptos_router::hooks::use_query_map;
 use crate::{
     components::{
         age::AsOf,
-        awaited::Body,
+        awaited::{Body, page_of},
         banner::{Done, Refused},
         channels::ChannelCard,
         destinations::DestinationCard,
-        fault::Fault,
         fresh::{is_in_use, look_again},
         heading::Heading,
         people::{AddedPersonBanner, PeopleTable, PersonForm},
@@ -77,14 +76,7 @@ pub(crate) fn SettingsPage() -> impl IntoView {
             settings.refetch();
         }
     });
-    let page = move || {
-        Suspend::new(async move {
-            match settings.await {
-                Ok(settings) => view! { <Shown settings asked acts /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(settings, move |settings| view! { <Shown settings asked acts /> }.into_any());
     view! { <Body body=page /> }.into_any()
 }
 

@@ -19,11 +19,10 @@ use crate::{
     components::{
         act_on_all::ActOnAll,
         age::Age,
-        awaited::Body,
+        awaited::{Body, page_of},
         badge::Badge,
         banner::{DecidedBanner, Undecided},
         decision::DecisionPanel,
-        fault::Fault,
         fresh::{Freshness, News, is_in_use, look_again},
         heading::Heading,
         icon::{Icon, Picture},
@@ -107,14 +106,7 @@ pub(crate) fn UnknownPage() -> impl IntoView {
         now
     });
     let show = Callback::new(move |()| queue.refetch());
-    let page = move || {
-        Suspend::new(async move {
-            match queue.await {
-                Ok(queue) => view! { <Shown queue asked chosen seen show act claim /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(queue, move |queue| view! { <Shown queue asked chosen seen show act claim /> }.into_any());
     let told = move || match act.value().get() {
         Some(Ok(decided)) => Some(view! { <DecidedBanner decided /> }),
         Some(Err(_)) | None => None,
