@@ -21,6 +21,8 @@ mod destination;
 mod load;
 #[path = "compare/process.rs"]
 mod process;
+#[path = "compare/streams.rs"]
+mod streams;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,7 @@ use std::time::Duration;
 
 use load::{Round, Seen, Target};
 use process::Served;
+use streams::Streams;
 
 /// Each figure is the median of this many turns.
 const TURNS: usize = 3;
@@ -41,6 +44,9 @@ const REPLAY_KEYS: u64 = 1_000;
 
 /// The clients of pgbench, and the connections it is compared at.
 const PGBENCH_CLIENTS: usize = 16;
+
+/// So many event streams are open while begins are measured beside them.
+const STREAMS: usize = 200;
 
 /// So many unknown operations wait while begins are measured beside recovery.
 const LOST_OPERATIONS: u64 = 10_000;
@@ -269,7 +275,7 @@ async fn sqlite(setting: &Setting) -> Outcome<f64> {
     let missing = setting.operations.saturating_sub(so_far);
     let hour = Duration::from_secs(3_600);
     let filled = load::run(&target, CONNECTIONS[CONNECTIONS.len() - 1], Round::Pair, hour, missing.max(1)).await?;
-    let resident = served.usage()?.resident as f64 / (1_024.0 * 1_024.0);
+    let resident = mebibytes(served.usage()?.resident);
     println!(
         "{:<44} {:>10.0} {:>9.2} {:>9.2} {:>18}",
         format!("… filling up to {} operations", setting.operations.max(so_far)),
@@ -278,7 +284,38 @@ async fn sqlite(setting: &Setting) -> Outcome<f64> {
         filled.begin_milliseconds(0.99),
         format!("{resident:.0} MiB resident"),
     );
+    with_streams(setting, &database, &served, &target).await?;
     Ok(pairs[CONNECTIONS.len() - 1].median().0.rate())
+}
+
+/// Pairs beside nobody and beside open event streams, and what those take of memory.
+async fn with_streams(setting: &Setting, database: &str, served: &Served, target: &Target) -> Outcome<()> {
+    let connections = CONNECTIONS[1];
+    let (mut alone, mut beside) = (Turns::default(), Turns::default());
+    for _ in 0..TURNS {
+        turn(&mut alone, served, target, connections, Round::Pair, setting.time).await?;
+    }
+    let before = mebibytes(served.usage()?.resident);
+    let mut streams = Streams::open(env!("CARGO_BIN_EXE_onceover"), database, target, STREAMS).await?;
+    let opened = mebibytes(served.usage()?.resident);
+    for _ in 0..TURNS {
+        turn(&mut beside, served, target, connections, Round::Pair, setting.time).await?;
+    }
+    let after = mebibytes(served.usage()?.resident);
+    print_row(&format!("begin + outcome, {connections}"), &alone, None);
+    print_row(&format!("… beside {STREAMS} event streams, {connections}"), &beside, Some(alone.median().0.rate()));
+    println!(
+        "{} of {STREAMS} streams are open and heard {:.1} MiB; resident {before:.0} MiB before, {opened:.0} with them, {after:.0} after the work beside them",
+        streams.are_open(),
+        mebibytes(streams.heard()),
+    );
+    Ok(())
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "a rounded figure")]
+    let bytes = bytes as f64;
+    bytes / (1_024.0 * 1_024.0)
 }
 
 /// Destinations, on SQLite: the proxy beside one that only passes through, then begins beside recovery.
