@@ -22,6 +22,7 @@ use crate::{
         badge::Badge,
         money::{Amount, Amounts},
         plain::Plain,
+        table::{Column, Table, numbers, words},
     },
     wording,
 };
@@ -437,33 +438,22 @@ fn places_chart(board: &Board) -> AnyView {
     rows("places", "Conflicts by changed field", "Conflicts", &told, list)
 }
 
-/// A table of its own section. Its heading and its region have different names: each landmark is told apart by its own.
-struct Table {
+/// A section that holds one table. Its heading and its region have different names: each landmark is told apart by its own.
+struct Part {
     id: String,
     title: String,
     region: String,
     caption: String,
 }
 
-impl Table {
-    /// With these columns, each with whether it holds numbers, and these rows.
-    fn view(self, columns: impl Iterator<Item = (&'static str, bool)>, rows: impl IntoView + 'static) -> AnyView {
+impl Part {
+    /// With these columns and rows.
+    fn view(self, columns: Vec<Column>, rows: impl IntoView + 'static) -> AnyView {
         let Self { id, title, region, caption } = self;
-        let columns = columns.map(|(name, is_number)| {
-            view! { <th scope="col" class:number=is_number>{name}</th> }
-        });
         view! {
             <section aria-labelledby=id>
                 <h2 id=id.clone()>{title}</h2>
-                <div class="scroll" tabindex="0" role="region" aria-label=region>
-                    <table class="cards">
-                        <caption class="hidden">{caption}</caption>
-                        <thead>
-                            <tr>{columns.collect_view()}</tr>
-                        </thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </div>
+                <Table region caption columns rows />
             </section>
         }
         .into_any()
@@ -497,17 +487,14 @@ fn kinds_table(board: &Board) -> AnyView {
             </tr>
         }
     });
-    let columns = [("The first repetition", false), ("Duplicates prevented", true), ("Money kept from doubling", true)];
-    Table {
+    let columns = ["Duplicates prevented", "Money kept from doubling", "Before", "Repetitions held back"].map(numbers);
+    Part {
         id: "kinds-title".to_owned(),
         title: "Duplicates prevented by kind".to_owned(),
         region: "By kind, as a table".to_owned(),
         caption: "Duplicates prevented by kind".to_owned(),
     }
-    .view(
-        columns.into_iter().chain([("Before", true), ("Repetitions held back", true)]),
-        lines.into_iter().collect_view(),
-    )
+    .view(std::iter::once(words("The first repetition")).chain(columns).collect(), lines.into_iter().collect_view())
 }
 
 fn side_by_side<'a>(
@@ -548,9 +535,9 @@ fn side_by_side<'a>(
         "Settled",
         "Time to truth, median",
     ];
-    let columns = std::iter::once((title, false)).chain(columns.map(|column| (column, true)));
+    let columns = std::iter::once(words(title)).chain(columns.map(numbers)).collect();
     let title = format!("{title} side by side");
-    Table { id, region: format!("{title}, as a table"), caption: title.clone(), title }.view(columns, lines)
+    Part { id, region: format!("{title}, as a table"), caption: title.clone(), title }.view(columns, lines)
 }
 
 fn newest(board: &Board) -> AnyView {
@@ -586,15 +573,15 @@ fn newest(board: &Board) -> AnyView {
         }
     });
     let lines = lines.collect_view();
-    let columns = ["Confirmed original", "The first repetition", "Came", "Certain"].map(|column| (column, false));
-    Table {
+    let columns = ["Confirmed original", "The first repetition", "Came", "Certain"].map(words);
+    Part {
         id: "newest-title".to_owned(),
         title: "Prevented last".to_owned(),
         region: "What was prevented last".to_owned(),
         caption: "The duplicates that were prevented last, each with the original that it would have doubled"
             .to_owned(),
     }
-    .view(columns.into_iter().chain([("Amount", true)]), lines)
+    .view(columns.into_iter().chain([numbers("Amount")]).collect(), lines)
 }
 
 fn counting() -> AnyView {

@@ -40,6 +40,7 @@ pub(crate) mod recovery;
 pub(crate) mod retention;
 pub(crate) mod reversals;
 pub(crate) mod search;
+pub(crate) mod table;
 pub(crate) mod theme;
 pub(crate) mod timeline;
 pub(crate) mod tokens;

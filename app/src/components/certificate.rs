@@ -3,7 +3,12 @@
 use guard::period::{OpenItems, Totals};
 use leptos::prelude::*;
 
-use super::{badge::Badge, money::Amount, plain::Plain};
+use super::{
+    badge::Badge,
+    money::Amount,
+    plain::Plain,
+    table::{Table, numbers, words},
+};
 use crate::wording;
 
 /// The sums, by workflow, state and currency.
@@ -31,20 +36,13 @@ pub(crate) fn TotalsTable(totals: Totals) -> impl IntoView {
         }
     });
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="Totals">
-            <table class="cards totals">
-                <caption class="hidden">"Totals by workflow, state and currency"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Workflow"</th>
-                        <th scope="col">"State"</th>
-                        <th scope="col" class="number">"Operations"</th>
-                        <th scope="col" class="number">"Sum"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows.collect_view()}</tbody>
-            </table>
-        </div>
+        <Table
+            region="Totals"
+            caption="Totals by workflow, state and currency"
+            class="totals"
+            columns=[words("Workflow"), words("State"), numbers("Operations"), numbers("Sum")]
+            rows=rows.collect_view()
+        />
     }
     .into_any()
 }

@@ -13,6 +13,7 @@ use super::{
     copy::Copyable,
     icon::{Icon, Picture},
     plain::Plain,
+    table::{Table, words},
 };
 use crate::wording;
 
@@ -53,20 +54,13 @@ pub(crate) fn ConflictCard(
                 <Age since=conflict.opened_at now />
                 " ago)"
             </p>
-            <div class="scroll" tabindex="0" role="region" aria-label=title>
-                <table class="cards changes">
-                    <caption class="hidden">{caption}</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Change"</th>
-                            <th scope="col">"Place"</th>
-                            <th scope="col">{stands}</th>
-                            <th scope="col">"Received payload"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{conflict.changes.into_iter().map(|change| view! { <ChangeRow change stands /> }).collect_view()}</tbody>
-                </table>
-            </div>
+            <Table
+                region=title
+                caption=caption
+                class="changes"
+                columns=[words("Change"), words("Place"), words(stands), words("Received payload")]
+                rows=conflict.changes.into_iter().map(|change| view! { <ChangeRow change stands /> }).collect_view()
+            />
             <p>
                 <a href=format!("/conflicts/{}", conflict.id)>
                     {if is_open { "Look at it and decide" } else { "See the decision" }}

@@ -7,6 +7,7 @@ use super::{
     banner::{Done, Refused},
     copy::Snippet,
     plain::Plain,
+    table::{Table, words},
     tokens::{Names, WhyNot, empty_after_success},
 };
 use crate::{
@@ -59,19 +60,12 @@ pub(crate) fn PeopleTable(people: Vec<Person>, me: Person) -> impl IntoView {
         }
     });
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="People who can sign in">
-            <table class="cards">
-                <caption class="hidden">"People who can sign in, by address"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"E-mail address"</th>
-                        <th scope="col">"Role"</th>
-                        <th scope="col">"Companies"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows.collect_view()}</tbody>
-            </table>
-        </div>
+        <Table
+            region="People who can sign in"
+            caption="People who can sign in, by address"
+            columns=[words("E-mail address"), words("Role"), words("Companies")]
+            rows=rows.collect_view()
+        />
     }
     .into_any()
 }

@@ -7,6 +7,7 @@ use super::{
     age::Moment,
     icon::{Icon, Picture},
     plain::Plain,
+    table::{Table, words},
 };
 use crate::{
     functions::read_overview::{LastReconciled, PullLine},
@@ -71,20 +72,12 @@ pub(crate) fn LastReconciliations(reconciled: Vec<LastReconciled>) -> impl IntoV
     view! {
         <section class="part" aria-labelledby="reconciled-title">
             <h2 id="reconciled-title">"Last reconciliations"</h2>
-            <div class="scroll" tabindex="0" role="region" aria-label="The last reconciliation of each workflow and company">
-                <table class="cards">
-                    <caption class="hidden">"The last reconciliation of each workflow and company"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Workflow"</th>
-                            <th scope="col">"Company"</th>
-                            <th scope="col">"Over"</th>
-                            <th scope="col">"What it came to"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows.collect_view()}</tbody>
-                </table>
-            </div>
+            <Table
+                region="The last reconciliation of each workflow and company"
+                caption="The last reconciliation of each workflow and company"
+                columns=[words("Workflow"), words("Company"), words("Over"), words("What it came to")]
+                rows=rows.collect_view()
+            />
         </section>
     }
     .into_any()
@@ -119,21 +112,18 @@ pub(crate) fn ScheduledPulls(pulls: Vec<PullLine>) -> impl IntoView {
     view! {
         <section class="part" aria-labelledby="pulls-title">
             <h2 id="pulls-title">"Scheduled pulls"</h2>
-            <div class="scroll" tabindex="0" role="region" aria-label="The scheduled pulls of each workflow and company">
-                <table class="cards">
-                    <caption class="hidden">"The scheduled pulls of each workflow and company"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Workflow"</th>
-                            <th scope="col">"Company"</th>
-                            <th scope="col">"Last one that went well"</th>
-                            <th scope="col">"What it came to"</th>
-                            <th scope="col">"Next"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </div>
+            <Table
+                region="The scheduled pulls of each workflow and company"
+                caption="The scheduled pulls of each workflow and company"
+                columns=[
+                    words("Workflow"),
+                    words("Company"),
+                    words("Last one that went well"),
+                    words("What it came to"),
+                    words("Next"),
+                ]
+                rows
+            />
         </section>
     }
     .into_any()

@@ -11,6 +11,7 @@ use super::{
     banner::{Done, Refused},
     copy::Snippet,
     plain::Plain,
+    table::{Table, words},
 };
 use crate::{
     failure::Failure,
@@ -49,22 +50,12 @@ pub(crate) fn TokenTable(
     }
     let rows = tokens.into_iter().map(|token| view! { <TokenRow is_asked={asked == Some(token.id)} token act /> });
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="Tokens, the newest first">
-            <table class="cards">
-                <caption class="hidden">"API tokens, the newest first"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Name"</th>
-                        <th scope="col">"Scopes"</th>
-                        <th scope="col">"Companies"</th>
-                        <th scope="col">"Workflows"</th>
-                        <th scope="col">"Made"</th>
-                        <th scope="col">"Status"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows.collect_view()}</tbody>
-            </table>
-        </div>
+        <Table
+            region="Tokens, the newest first"
+            caption="API tokens, the newest first"
+            columns=[words("Name"), words("Scopes"), words("Companies"), words("Workflows"), words("Made"), words("Status")]
+            rows=rows.collect_view()
+        />
     }
     .into_any()
 }

@@ -11,6 +11,7 @@ use crate::{
         heading::Heading,
         icon::{Icon, Picture},
         plain::Plain,
+        table::{Table, words},
     },
     functions::{
         list_activity::{ActivityList, ActivitySearch, Deed, list_activity},
@@ -54,7 +55,7 @@ fn Shown(list: ActivityList, search: ActivitySearch) -> impl IntoView {
         };
         view! { <p class="empty" role="status">{told}</p> }.into_any()
     } else {
-        view! { <Table rows=page.rows /> }.into_any()
+        view! { <Deeds deeds=page.rows /> }.into_any()
     };
     view! {
         <div class="page-head">
@@ -175,22 +176,15 @@ fn Field(
 }
 
 #[component]
-fn Table(rows: Vec<Deed>) -> impl IntoView {
+fn Deeds(deeds: Vec<Deed>) -> impl IntoView {
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="Activity">
-            <table class="cards activity">
-                <caption class="hidden">"What people did, the latest first"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"When"</th>
-                        <th scope="col">"Who"</th>
-                        <th scope="col">"What"</th>
-                        <th scope="col">"Operation"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows.into_iter().map(row).collect_view()}</tbody>
-            </table>
-        </div>
+        <Table
+            region="Activity"
+            caption="What people did, the latest first"
+            class="activity"
+            columns=[words("When"), words("Who"), words("What"), words("Operation")]
+            rows=deeds.into_iter().map(row).collect_view()
+        />
     }
     .into_any()
 }

@@ -13,6 +13,7 @@ use crate::{
         heading::Heading,
         money::Amount,
         plain::Plain,
+        table::{Table, numbers, words},
         views::Files,
     },
     functions::list_amendments::{AmendmentList, AmendmentRow, EVERY_STATE, list_amendments},
@@ -94,22 +95,20 @@ fn Shown(list: AmendmentList, state: String) -> impl IntoView {
             view! { <p class="empty">{empty}</p> }.into_any()
         } else {
             view! {
-                <div class="scroll" tabindex="0" role="region" aria-label="Amendments">
-                    <table class="cards queue">
-                        <caption class="hidden">"Amendments, the newest first"</caption>
-                        <thead>
-                            <tr>
-                                <th scope="col">"What changes"</th>
-                                <th scope="col">"Operation"</th>
-                                <th scope="col" class="number">"Money"</th>
-                                <th scope="col">"Proposed"</th>
-                                <th scope="col">"Approvals"</th>
-                                <th scope="col">"Standing"</th>
-                            </tr>
-                        </thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </div>
+                <Table
+                    region="Amendments"
+                    caption="Amendments, the newest first"
+                    class="queue"
+                    columns=[
+                        words("What changes"),
+                        words("Operation"),
+                        numbers("Money"),
+                        words("Proposed"),
+                        words("Approvals"),
+                        words("Standing"),
+                    ]
+                    rows
+                />
             }
             .into_any()
         }}

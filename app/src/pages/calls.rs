@@ -11,6 +11,7 @@ use crate::{
         fresh::{is_in_use, look_often},
         heading::Heading,
         plain::Plain,
+        table::{Table, numbers, words},
     },
     functions::{
         list_calls::{CallList, CallRow, CallSearch, list_calls},
@@ -58,22 +59,13 @@ fn Shown(list: CallList, search: CallSearch) -> impl IntoView {
     } else {
         let rows = page.rows.into_iter().map(|call| row(call, &search)).collect_view();
         view! {
-            <div class="scroll" tabindex="0" role="region" aria-label="Calls">
-                <table class="cards calls">
-                    <caption class="hidden">"Calls of the API, the latest first"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"When"</th>
-                            <th scope="col">"Call"</th>
-                            <th scope="col">"Answer"</th>
-                            <th scope="col">"Token"</th>
-                            <th scope="col" class="number">"Took"</th>
-                            <th scope="col">"Request id"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </div>
+            <Table
+                region="Calls"
+                caption="Calls of the API, the latest first"
+                class="calls"
+                columns=[words("When"), words("Call"), words("Answer"), words("Token"), numbers("Took"), words("Request id")]
+                rows
+            />
         }
         .into_any()
     };

@@ -15,6 +15,7 @@ use crate::{
         heading::Heading,
         money::Amount,
         plain::Plain,
+        table::{Table, numbers, words},
         views::Files,
     },
     functions::list_conflicts::{Block, ConflictQueue, ConflictRow, ConflictSearch, GROUPS_MAX, list_conflicts},
@@ -185,21 +186,19 @@ fn BlockOf(block: Block, search: ConflictSearch, as_of: Timestamp) -> impl IntoV
     view! {
         <section class="conflict-block" aria-labelledby=id>
             {title}
-            <div class="scroll" tabindex="0" role="region" aria-label=label>
-                <table class="cards queue conflicts">
-                    <caption class="hidden">{label}</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"What differs"</th>
-                            <th scope="col">"Operation"</th>
-                            <th scope="col" class="number">"Money"</th>
-                            <th scope="col">{if is_decided { "Decided" } else { "Age" }}</th>
-                            <th scope="col" class="number">"Came"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </div>
+            <Table
+                region=label
+                caption=label
+                class="queue conflicts"
+                columns=[
+                    words("What differs"),
+                    words("Operation"),
+                    numbers("Money"),
+                    words(if is_decided { "Decided" } else { "Age" }),
+                    numbers("Came"),
+                ]
+                rows
+            />
             {more}
         </section>
     }

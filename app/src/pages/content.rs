@@ -12,6 +12,7 @@ use crate::{
         banner::{Done, Refused},
         heading::Heading,
         plain::Plain,
+        table::{Table, words},
         tokens::WhyNot,
     },
     functions::read_content::{ContentReport, read_content},
@@ -94,19 +95,12 @@ fn Shown(report: ContentReport) -> impl IntoView {
                 <Plain text=operation.key.company.as_str().to_owned() />
                 "."
             </p>
-            <div class="scroll" tabindex="0" role="region" aria-label="What is kept of each revision">
-                <table class="cards">
-                    <thead>
-                        <tr>
-                            <th scope="col">"Operation"</th>
-                            <th scope="col">"State"</th>
-                            <th scope="col">"Kept"</th>
-                            <th scope="col">"In the way"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </div>
+            <Table
+                region="What is kept of each revision"
+                caption="What is kept of each revision"
+                columns=[words("Operation"), words("State"), words("Kept"), words("In the way")]
+                rows
+            />
         </section>
         <section class="panel decision" id="erase" tabindex="-1" aria-labelledby="erase-title">
             <h2 id="erase-title">"Erase the content now"</h2>

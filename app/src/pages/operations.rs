@@ -16,6 +16,7 @@ use crate::{
         money::Amount,
         plain::Plain,
         search::SearchForm,
+        table::{Column, Table, numbers, words},
         views::ViewBar,
     },
     functions::{
@@ -148,35 +149,34 @@ fn Shown(list: OperationList, search: Search) -> impl IntoView {
         }
     });
     let rows = page.rows.into_iter().map(|operation| view! { <Row operation /> });
+    let begun = view! {
+        <a class="sort" href=turned>
+            "Begun"
+            <span aria-hidden="true">{if is_oldest_first { " ↑" } else { " ↓" }}</span>
+            <span class="hidden">{turn_word}</span>
+        </a>
+    };
     view! {
         <p class="hidden" role="status">
             {format!("{shown} shown")}
         </p>
         {cut}
-        <div class="scroll" tabindex="0" role="region" aria-label="Operations">
-            <table class="cards operations">
-                <caption class="hidden">"Operations, "{order_word}</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"State"</th>
-                        <th scope="col">"Operation"</th>
-                        <th scope="col">"Company"</th>
-                        <th scope="col" class="number">"Amount"</th>
-                        <th scope="col" class="number">"Attempts"</th>
-                        <th scope="col" class="number">"Asked again"</th>
-                        <th scope="col" aria-sort=sorted>
-                            <a class="sort" href=turned>
-                                "Begun"
-                                <span aria-hidden="true">{if is_oldest_first { " ↑" } else { " ↓" }}</span>
-                                <span class="hidden">{turn_word}</span>
-                            </a>
-                        </th>
-                        <th scope="col">"Updated"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows.collect_view()}</tbody>
-            </table>
-        </div>
+        <Table
+            region="Operations"
+            caption=format!("Operations, {order_word}")
+            class="operations"
+            columns=[
+                words("State"),
+                words("Operation"),
+                words("Company"),
+                numbers("Amount"),
+                numbers("Attempts"),
+                numbers("Asked again"),
+                Column::of(begun).sorted(sorted),
+                words("Updated"),
+            ]
+            rows=rows.collect_view()
+        />
         <nav class="pages" aria-label="Pages">
             <p>{shown}", "{order_word}</p>
             {first.map(|address| view! { <a class="button is-quiet" href=address>{first_word}</a> })}

@@ -21,6 +21,7 @@ use crate::{
         money::{Amount, Amounts},
         plain::Plain,
         reconciled::{Duplicates, LastReconciliations, ScheduledPulls},
+        table::{Table, numbers, words},
     },
     functions::read_overview::{Overview, Prevented, Span, WorkflowRow, read_overview},
     wording,
@@ -237,24 +238,21 @@ fn WorkflowTable(workflows: Vec<WorkflowRow>) -> impl IntoView {
         }
     });
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="Workflows side by side">
-            <table class="cards">
-                <caption class="hidden">"Workflows side by side"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Workflow"</th>
-                        <th scope="col" class="number">"Asked"</th>
-                        <th scope="col" class="number">"Sent"</th>
-                        <th scope="col" class="number">"Confirmed"</th>
-                        <th scope="col" class="number">"Duplicates prevented"</th>
-                        <th scope="col" class="number">"Money kept from doubling"</th>
-                        <th scope="col" class="number">"Became uncertain"</th>
-                        <th scope="col" class="number">"Conflicts"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows.collect_view()}</tbody>
-            </table>
-        </div>
+        <Table
+            region="Workflows side by side"
+            caption="Workflows side by side"
+            columns=[
+                words("Workflow"),
+                numbers("Asked"),
+                numbers("Sent"),
+                numbers("Confirmed"),
+                numbers("Duplicates prevented"),
+                numbers("Money kept from doubling"),
+                numbers("Became uncertain"),
+                numbers("Conflicts"),
+            ]
+            rows=rows.collect_view()
+        />
     }
     .into_any()
 }

@@ -12,6 +12,7 @@ use crate::{
         certificate::{OpenList, TotalsTable},
         heading::Heading,
         plain::Plain,
+        table::{Table, numbers, words},
         tokens::WhyNot,
     },
     failure::Failure,
@@ -184,22 +185,19 @@ fn List(periods: Vec<Period>) -> impl IntoView {
     view! {
         <section class="part" aria-labelledby="closed-title">
             <h2 id="closed-title">"What was closed"</h2>
-            <div class="scroll" tabindex="0" role="region" aria-label="Periods">
-                <table class="cards">
-                    <caption class="hidden">"Periods, the newest first"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Period"</th>
-                            <th scope="col">"Company"</th>
-                            <th scope="col">"Standing"</th>
-                            <th scope="col" class="number">"Operations"</th>
-                            <th scope="col" class="number">"Open when signed"</th>
-                            <th scope="col">"Signed"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows.collect_view()}</tbody>
-                </table>
-            </div>
+            <Table
+                region="Periods"
+                caption="Periods, the newest first"
+                columns=[
+                    words("Period"),
+                    words("Company"),
+                    words("Standing"),
+                    numbers("Operations"),
+                    numbers("Open when signed"),
+                    words("Signed"),
+                ]
+                rows=rows.collect_view()
+            />
         </section>
     }
     .into_any()

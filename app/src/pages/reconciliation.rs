@@ -27,6 +27,7 @@ use crate::{
         icon::{Icon, Picture},
         money::Amount,
         plain::Plain,
+        table::{Table, numbers, words},
     },
     failure::Failure,
     functions::read_reconciliation::{Report, read_reconciliation},
@@ -195,23 +196,21 @@ fn Totals(totals: Vec<Total>) -> impl IntoView {
     view! {
         <section class="part" aria-labelledby="totals-title">
             <h2 id="totals-title">"Totals"</h2>
-            <div class="scroll" tabindex="0" role="region" aria-label="Totals of both sides">
-                <table class="cards totals">
-                    <caption class="hidden">"Numbers and money of both sides by bucket and currency; the last lines add them up"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Bucket"</th>
-                            <th scope="col" class="number">"Operations"</th>
-                            <th scope="col" class="number">"Money here"</th>
-                            <th scope="col" class="number">"Records"</th>
-                            <th scope="col" class="number">"Money there"</th>
-                            <th scope="col" class="number">"There less here"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                    <tbody class="sums">{ends}</tbody>
-                </table>
-            </div>
+            <Table
+                region="Totals of both sides"
+                caption="Numbers and money of both sides by bucket and currency; the last lines add them up"
+                class="totals"
+                columns=[
+                    words("Bucket"),
+                    numbers("Operations"),
+                    numbers("Money here"),
+                    numbers("Records"),
+                    numbers("Money there"),
+                    numbers("There less here"),
+                ]
+                rows
+                sums=ends.into_any()
+            />
         </section>
     }
     .into_any()
@@ -269,20 +268,12 @@ fn CoverageTable(coverage: Vec<Coverage>) -> impl IntoView {
     view! {
         <section class="part" aria-labelledby="coverage-title">
             <h2 id="coverage-title">"Coverage by source system"</h2>
-            <div class="scroll" tabindex="0" role="region" aria-label="Coverage">
-                <table class="cards">
-                    <caption class="hidden">"Live records with an operation and without one, by source system"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Source system"</th>
-                            <th scope="col" class="number">"Guarded"</th>
-                            <th scope="col" class="number">"Unguarded"</th>
-                            <th scope="col" class="number">"Coverage"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows.collect_view()}</tbody>
-                </table>
-            </div>
+            <Table
+                region="Coverage"
+                caption="Live records with an operation and without one, by source system"
+                columns=[words("Source system"), numbers("Guarded"), numbers("Unguarded"), numbers("Coverage")]
+                rows=rows.collect_view()
+            />
         </section>
     }
     .into_any()
@@ -353,22 +344,20 @@ fn Rows(id: String, rows: Vec<Row>, bucket: Bucket, decisions: Vec<(RecordDecisi
     });
     let rows = rows.collect_view();
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="Rows">
-            <table class="cards report">
-                <caption class="hidden">{bucket_word(bucket)} ", by their numbers"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col" class="number">"Row"</th>
-                        <th scope="col">"Operation here"</th>
-                        <th scope="col" class="number">"Money here"</th>
-                        <th scope="col">"Record there"</th>
-                        <th scope="col" class="number">"Money there"</th>
-                        <th scope="col">"What is to be said"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
+        <Table
+            region="Rows"
+            caption=format!("{}, by their numbers", bucket_word(bucket))
+            class="report"
+            columns=[
+                numbers("Row"),
+                words("Operation here"),
+                numbers("Money here"),
+                words("Record there"),
+                numbers("Money there"),
+                words("What is to be said"),
+            ]
+            rows
+        />
     }
     .into_any()
 }

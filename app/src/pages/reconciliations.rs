@@ -11,6 +11,7 @@ use crate::{
         heading::Heading,
         plain::Plain,
         pull_now::PullNow,
+        table::{Table, words},
     },
     functions::list_reconciliations::{ReconciliationList, RunLine, list_reconciliations},
     notice::reconciliation::{HandInDraft, HandInNotice},
@@ -71,7 +72,7 @@ fn Shown(list: ReconciliationList, asked: Asked) -> impl IntoView {
         };
         view! { <p class="empty">{told}</p> }.into_any()
     } else {
-        view! { <Table runs /> }.into_any()
+        view! { <Runs runs /> }.into_any()
     };
     view! {
         <div class="page-head">
@@ -108,24 +109,21 @@ fn Shown(list: ReconciliationList, asked: Asked) -> impl IntoView {
 }
 
 #[component]
-fn Table(runs: Vec<RunLine>) -> impl IntoView {
+fn Runs(runs: Vec<RunLine>) -> impl IntoView {
     let rows = runs.into_iter().map(|run| view! { <Line run /> }).collect_view();
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="Reconciliations">
-            <table class="cards">
-                <caption class="hidden">"Reconciliations, the newest first"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Reconciliation"</th>
-                        <th scope="col">"Company"</th>
-                        <th scope="col">"Operations"</th>
-                        <th scope="col">"What it came to"</th>
-                        <th scope="col">"Started"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
+        <Table
+            region="Reconciliations"
+            caption="Reconciliations, the newest first"
+            columns=[
+                words("Reconciliation"),
+                words("Company"),
+                words("Operations"),
+                words("What it came to"),
+                words("Started"),
+            ]
+            rows
+        />
     }
     .into_any()
 }

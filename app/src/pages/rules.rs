@@ -17,6 +17,7 @@ use crate::{
         facts::Told,
         heading::Heading,
         plain::Plain,
+        table::{Table, words},
     },
     functions::{
         decide_rules::DecideRules,
@@ -165,22 +166,19 @@ fn List(workflows: Vec<RuledWorkflow>) -> impl IntoView {
         }
     });
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label="Rules of workflows">
-            <table class="cards">
-                <caption class="hidden">"The rules of workflows, by name"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Workflow"</th>
-                        <th scope="col">"Version"</th>
-                        <th scope="col">"Left out"</th>
-                        <th scope="col">"Key fields"</th>
-                        <th scope="col">"Amendments"</th>
-                        <th scope="col">"Waits for approval"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows.collect_view()}</tbody>
-            </table>
-        </div>
+        <Table
+            region="Rules of workflows"
+            caption="The rules of workflows, by name"
+            columns=[
+                words("Workflow"),
+                words("Version"),
+                words("Left out"),
+                words("Key fields"),
+                words("Amendments"),
+                words("Waits for approval"),
+            ]
+            rows=rows.collect_view()
+        />
     }
     .into_any()
 }

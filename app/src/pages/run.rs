@@ -20,6 +20,7 @@ use crate::{
         heading::Heading,
         money::{Amount, Amounts},
         plain::Plain,
+        table::{Table, numbers, words},
     },
     failure::Failure,
     functions::{
@@ -175,20 +176,12 @@ fn Shown(run: RunView, act: ServerAction<ConfirmRun>) -> impl IntoView {
                     </p>
                 }
             })}
-        <div class="scroll" tabindex="0" role="region" aria-label=caption>
-            <table class="cards">
-                <caption class="hidden">{caption}</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"State"</th>
-                        <th scope="col">"Operation"</th>
-                        <th scope="col" class="number">"Money"</th>
-                        <th scope="col">"Result"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows.collect_view()}</tbody>
-            </table>
-        </div>
+        <Table
+            region=caption
+            caption=caption
+            columns=[words("State"), words("Operation"), numbers("Money"), words("Result")]
+            rows=rows.collect_view()
+        />
         <nav class="pages" aria-label="Pages">
             {is_sample.then(|| view! { <p>"A sample; the run acts on all of them."</p> })}
             <a class="button is-quiet" href=back>"Back to the list"</a>

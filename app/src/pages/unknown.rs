@@ -29,6 +29,7 @@ use crate::{
         incidents::Incidents,
         money::{Amount, Amounts},
         plain::Plain,
+        table::{Column, Table, numbers, words},
         views::ViewBar,
     },
     failure::Failure,
@@ -212,25 +213,21 @@ fn Shown(
         </div>
         {views}
         <Filters place=place.clone() workflows />
-        <div class="scroll" tabindex="0" role="region" aria-label="Uncertain operations">
-            <table class="cards queue">
-                <caption class="hidden">{order}</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"State"</th>
-                        <th scope="col">"Operation, and why it is uncertain"</th>
-                        <th scope="col" aria-sort=by_age>"Uncertain for"</th>
-                        <th scope="col" class="number" aria-sort=by_risk>"Money"</th>
-                        <th scope="col">"Worker"</th>
-                        <th scope="col">"On it"</th>
-                        <th scope="col">
-                            <span class="hidden">"Decide"</span>
-                        </th>
-                    </tr>
-                </thead>
-                <tbody>{rows.collect_view()}</tbody>
-            </table>
-        </div>
+        <Table
+            region="Uncertain operations"
+            caption=order
+            class="queue"
+            columns=[
+                words("State"),
+                words("Operation, and why it is uncertain"),
+                words("Uncertain for").sorted(by_age),
+                numbers("Money").sorted(by_risk),
+                words("Worker"),
+                words("On it"),
+                Column::of(view! { <span class="hidden">"Decide"</span> }),
+            ]
+            rows=rows.collect_view()
+        />
         <nav class="pages" aria-label="Pages">
             {(!is_first)
                 .then(|| {
