@@ -7,7 +7,7 @@ mod drawing;
 
 use chrono::{Datelike as _, DurationRound as _, NaiveDate, NaiveTime, TimeDelta};
 use guard::{
-    board::{BOARD_DAYS_MAX, BOARD_YEARS, Board, BoardQuestion, Numbers, Tally},
+    board::{AgeBand, BOARD_DAYS_MAX, BOARD_YEARS, Board, BoardQuestion, Numbers, Tally},
     clock::Timestamp,
     money::Money,
     refusal::Refusal,
@@ -16,7 +16,7 @@ use guard::{
 };
 use leptos::prelude::*;
 
-use self::drawing::{Columns, Row, rows};
+use self::drawing::{Columns, Meaning, Row, rows};
 use crate::{
     components::{
         badge::Badge,
@@ -354,7 +354,10 @@ fn full(page: &Page<'_>) -> AnyView {
             {truth_chart(&board.numbers)}
             {settled_chart(&board.numbers)}
         </div>
-        {places_chart(board)}
+        <div class="columns">
+            {ages_chart(board)}
+            {places_chart(board)}
+        </div>
         {kinds_table(board)}
         {side_by_side(page, "Workflows", "workflow", board.workflows.iter())}
         {side_by_side(page, "Companies", "company", board.companies.iter())}
@@ -374,6 +377,7 @@ fn prevented_chart(board: &Board) -> AnyView {
         names,
         stretches,
         is_stacked: true,
+        meaning: Meaning::Happened,
     };
     columns.view()
 }
@@ -388,6 +392,26 @@ fn uncertain_chart(board: &Board) -> AnyView {
         names: vec!["Became uncertain", "Settled"],
         stretches,
         is_stacked: false,
+        meaning: Meaning::Happened,
+    };
+    columns.view()
+}
+
+fn ages_chart(board: &Board) -> AnyView {
+    let name = |band: AgeBand| match band {
+        AgeBand::WithinHour => "For up to an hour",
+        AgeBand::WithinDay => "For up to a day",
+        AgeBand::WithinWeek => "For up to a week",
+        AgeBand::Longer => "For longer",
+    };
+    let columns = Columns {
+        id: "ages",
+        title: "For how long outcomes were uncertain, over time",
+        days: board.question.stretch_days(),
+        names: AgeBand::ALL.map(name).to_vec(),
+        stretches: board.stretches.iter().map(|stretch| (stretch.start, stretch.ages.to_vec())).collect(),
+        is_stacked: true,
+        meaning: Meaning::Stood,
     };
     columns.view()
 }
@@ -593,6 +617,9 @@ fn counting() -> AnyView {
             </p>
             <p>
                 "A repetition that was held while an attempt was under way or uncertain counts on the day on which that attempt is confirmed. Where the attempt is proven not applied, the repetition was the one that could be sent: it prevented nothing and is not counted. What a later truth contradicts stays counted and shows its state in the list."
+            </p>
+            <p>
+                "For how long outcomes were uncertain is looked at every ten minutes; of each day (UTC) the last look stays. A day on which no server ran shows none."
             </p>
             <p>
                 "Time to truth runs from the moment an operation last became unknown or disputed to the moment it was settled, in the bounds of the drawing; a median lies between two bounds as if all of them were spread evenly. A decision of a person did not hold when the operation became disputed after it."

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::TimeDelta;
+use chrono::{DurationRound as _, TimeDelta};
 
 use crate::clock::Timestamp;
 use crate::conflict::Places;
@@ -30,6 +30,54 @@ pub const PLACES_NAMED_MAX: usize = 12;
 
 /// A board names at most this many duplicates that were prevented, the latest.
 pub const NEWEST_MAX: u32 = 20;
+
+/// For how long an operation has been uncertain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AgeBand {
+    /// For up to an hour.
+    WithinHour,
+    /// For more than that, up to a day.
+    WithinDay,
+    /// For more than that, up to seven days.
+    WithinWeek,
+    /// For more than seven days.
+    Longer,
+}
+
+impl AgeBand {
+    /// Every band, the youngest first.
+    pub const ALL: [Self; 4] = [Self::WithinHour, Self::WithinDay, Self::WithinWeek, Self::Longer];
+
+    /// The longest age in it; none: without a bound.
+    pub const fn bound(self) -> Option<TimeDelta> {
+        match self {
+            Self::WithinHour => Some(TimeDelta::hours(1)),
+            Self::WithinDay => Some(TimeDelta::days(1)),
+            Self::WithinWeek => Some(TimeDelta::days(7)),
+            Self::Longer => None,
+        }
+    }
+
+    /// The band of an age.
+    pub fn of(age: TimeDelta) -> Self {
+        Self::ALL.into_iter().find(|band| band.bound().is_some_and(|bound| age <= bound)).unwrap_or(Self::Longer)
+    }
+}
+
+/// How many operations were uncertain for how long, as it stood when it was last looked at on a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgesOfDay {
+    /// The midnight (UTC) that the day starts with.
+    pub day: Timestamp,
+    /// How many, in the order of [`AgeBand::ALL`].
+    pub numbers: [u64; AgeBand::ALL.len()],
+}
+
+/// The midnight (UTC) before a moment, or the moment itself.
+pub fn start_of_day(moment: Timestamp) -> Timestamp {
+    // Fails at the ends of time alone.
+    moment.duration_trunc(TimeDelta::days(1)).unwrap_or(moment)
+}
 
 /// So many, and their money.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -219,6 +267,8 @@ pub struct Stretch {
     pub start: Timestamp,
     /// What was counted in it.
     pub numbers: Numbers,
+    /// How many operations were uncertain for how long when that was last looked at in it, in the order of [`AgeBand::ALL`].
+    pub ages: [u64; AgeBand::ALL.len()],
 }
 
 /// Everything that a board shows.
@@ -255,7 +305,7 @@ impl Board {
         let mut stretches = Vec::new();
         let mut start = question.from;
         while start < question.to {
-            stretches.push(Stretch { start, numbers: Numbers::default() });
+            stretches.push(Stretch { start, numbers: Numbers::default(), ages: Default::default() });
             start += width;
         }
         let (mut numbers, mut before) = (Numbers::default(), Numbers::default());
@@ -273,8 +323,7 @@ impl Board {
             numbers.add(count);
             of_workflow.0.add(count);
             of_company.0.add(count);
-            let place = stretches.partition_point(|stretch| stretch.start <= count.hour);
-            if let Some(stretch) = place.checked_sub(1).and_then(|place| stretches.get_mut(place)) {
+            if let Some(stretch) = stretch_of(&mut stretches, count.hour) {
                 stretch.numbers.add(count);
             }
         }
@@ -290,6 +339,15 @@ impl Board {
             places: Vec::new(),
             conflicts_seen: 0,
             newest: Vec::new(),
+        }
+    }
+
+    /// Takes in for how long operations were uncertain, the earliest day first: of each stretch the last day stays.
+    pub(crate) fn take_ages(&mut self, ages: &[AgesOfDay]) {
+        for AgesOfDay { day, numbers } in ages {
+            if let Some(stretch) = stretch_of(&mut self.stretches, *day) {
+                stretch.ages = *numbers;
+            }
         }
     }
 
@@ -339,6 +397,11 @@ impl Board {
         lines.extend(of_places);
         lines
     }
+}
+
+fn stretch_of(stretches: &mut [Stretch], moment: Timestamp) -> Option<&mut Stretch> {
+    let place = stretches.partition_point(|stretch| stretch.start <= moment);
+    stretches.get_mut(place.checked_sub(1)?)
 }
 
 /// One number with its name.

@@ -35,6 +35,9 @@ pub const REFRESH_MILLISECONDS: u64 = 1_000;
 /// not yet certain when it came.
 pub const SETTLE_HELD_MILLISECONDS: u64 = 1_000;
 
+/// For how long operations are uncertain is remembered this often, in seconds: of each day the last look stays.
+pub const AGES_SECONDS: u64 = 600;
+
 /// Sessions that are over are deleted this often, in seconds.
 pub const SESSIONS_SECONDS: u64 = 600;
 
@@ -47,6 +50,8 @@ pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     let guard = server.guard.clone();
     let period = Duration::from_millis(SETTLE_HELD_MILLISECONDS);
     repeat("duplicates", period, step(move || settle_held(guard.clone())));
+    let guard = server.guard.clone();
+    repeat("ages", Duration::from_secs(AGES_SECONDS), step(move || remember_ages(guard.clone())));
     let guard = server.guard.clone();
     repeat("refresh", Duration::from_millis(REFRESH_MILLISECONDS), step(move || refresh(guard.clone())));
     let database = server.database.clone();
@@ -136,6 +141,10 @@ async fn sweep(guard: Guard) -> Result<(), Refusal> {
 async fn settle_held(guard: Guard) -> Result<(), Refusal> {
     while guard.settle_held(SWEEP_ROWS_MAX).await? == SWEEP_ROWS_MAX {}
     Ok(())
+}
+
+async fn remember_ages(guard: Guard) -> Result<(), Refusal> {
+    guard.remember_ages().await
 }
 
 async fn work_runs(guard: Guard, by: String) -> Result<(), Refusal> {

@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use chrono::{DateTime, TimeDelta};
 use guard::actor::Actor;
+use guard::board::start_of_day;
 use guard::clock::{Clock, Entropy, Timestamp};
 use guard::decision::Decision;
 use guard::event::Outcome;
 use guard::queue::{Filter, Order, PageRequest};
-use guard::refusal::Refusal;
+use guard::refusal::{Refusal, StoreFault};
 use guard::service::{BeginRequest, Guard, Report};
 use guard::store::Store;
 use guard::token::{Reach, Scope, Token};
@@ -115,6 +116,22 @@ struct Seeding {
     done: Arc<AtomicU64>,
 }
 
+/// What a server would have remembered of these days, had one run: for how long what is uncertain now was so at the end of each.
+async fn remember_ages(database: &Database, from: Timestamp, until: Timestamp) -> Result<(), StoreFault> {
+    let store = &database.store;
+    let known = store.ages(&Reach::EVERYTHING, start_of_day(from), until).await?;
+    let known: BTreeSet<Timestamp> = known.into_iter().map(|ages| ages.day).collect();
+    let mut day = start_of_day(from);
+    while day <= until {
+        let end = day + TimeDelta::days(1);
+        if !known.contains(&day) {
+            store.remember_ages((end - TimeDelta::milliseconds(1)).min(until)).await?;
+        }
+        day = end;
+    }
+    Ok(())
+}
+
 /// Makes the demonstration data. `done` counts operations while it goes on.
 ///
 /// # Errors
@@ -163,7 +180,7 @@ pub async fn plant(
                 planted.known += made.known;
             }
             Ok(Err(refusal)) => failed = failed.or(Some(refusal)),
-            Err(_) => failed = failed.or(Some(guard::refusal::StoreFault::Unavailable.into())),
+            Err(_) => failed = failed.or(Some(StoreFault::Unavailable.into())),
         }
     }
     // Nobody can use the token: its secret was told to nobody. Revoked, it is out of the way.
@@ -171,6 +188,7 @@ pub async fn plant(
     if let Some(refusal) = failed {
         return Err(refusal.into());
     }
+    remember_ages(database, from, until).await.map_err(Refusal::from)?;
     if let trail::Sealed::Made(seals) =
         trail::seal(database.ledger.as_ref(), database.clock.now()).await.map_err(Refusal::from)?
     {

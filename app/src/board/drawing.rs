@@ -26,14 +26,29 @@ pub(super) struct Columns {
     pub stretches: Vec<(Timestamp, Vec<u64>)>,
     /// On top of each other, or side by side.
     pub is_stacked: bool,
+    /// What the numbers of a stretch are.
+    pub meaning: Meaning,
+}
+
+/// What numbers over time are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// What happened in a stretch: stretches add up.
+    Happened,
+    /// What stood at the end of a stretch: the last one tells how it is.
+    Stood,
 }
 
 impl Columns {
     /// The drawing with its sentence, its legend and its table.
     pub(super) fn view(self) -> AnyView {
-        let Self { id, title, days, names, stretches, is_stacked } = self;
-        let totals: Vec<u64> =
-            (0..names.len()).map(|name| stretches.iter().filter_map(|(_, numbers)| numbers.get(name)).sum()).collect();
+        let Self { id, title, days, names, stretches, is_stacked, meaning } = self;
+        let totals: Vec<u64> = match meaning {
+            Meaning::Happened => (0..names.len())
+                .map(|name| stretches.iter().filter_map(|(_, numbers)| numbers.get(name)).sum())
+                .collect(),
+            Meaning::Stood => stretches.last().map(|(_, numbers)| numbers.clone()).unwrap_or_default(),
+        };
         let highest = stretches.iter().map(|(_, numbers)| {
             if is_stacked { numbers.iter().sum::<u64>() } else { numbers.iter().copied().max().unwrap_or_default() }
         });
@@ -48,9 +63,16 @@ impl Columns {
         let most = stretches.iter().filter(|_| is_stacked).max_by_key(|(_, numbers)| numbers.iter().sum::<u64>());
         let most = most.filter(|(_, numbers)| numbers.iter().sum::<u64>() > 0).map(|(start, numbers)| {
             let (what, number) = (when(*start, days), wording::number(numbers.iter().sum()));
-            format!(" Most of it {what}: {number}.")
+            match meaning {
+                Meaning::Happened => format!(" Most of it {what}: {number}."),
+                Meaning::Stood => format!(" The most {what}: {number}."),
+            }
         });
-        let told = format!("In all: {said}.{}", most.unwrap_or_default());
+        let lead = match meaning {
+            Meaning::Happened => "In all",
+            Meaning::Stood => "At the end",
+        };
+        let told = format!("{lead}: {said}.{}", most.unwrap_or_default());
         let drawn = stretches
             .iter()
             .enumerate()

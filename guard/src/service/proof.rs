@@ -20,6 +20,14 @@ impl Guard {
         Ok(self.inner.store.settle_held(self.now(), limit).await?)
     }
 
+    /// Remembers for today for how long operations are uncertain now, for the board.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn remember_ages(&self) -> Result<(), Refusal> {
+        Ok(self.inner.store.remember_ages(self.now()).await?)
+    }
+
     /// The numbers of a period within reach, with those of the period before.
     ///
     /// # Errors
@@ -51,6 +59,7 @@ impl Guard {
         let counts = store.counts(&reach, question.before(), to).await?;
         let mut board = Board::of(question, self.now(), &counts);
         board.waiting = store.waiting(&reach).await?;
+        board.take_ages(&store.ages(&reach, from, to).await?);
         board.take_places(&store.places_of_conflicts(&reach, from, to, CONFLICTS_SEEN_MAX).await?);
         let newest = store.prevented(&reach, from, to, NEWEST_MAX).await?;
         let ids: Vec<_> = newest.iter().map(|prevented| prevented.operation).collect();

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use crate::board::AgesOfDay;
 use crate::clock::Timestamp;
 use crate::conflict::Places;
 use crate::id::OperationId;
@@ -22,7 +23,7 @@ pub struct PreventedDuplicate {
     pub certain_at: Timestamp,
 }
 
-/// Duplicates prevented, and what conflicts were about.
+/// Duplicates prevented, what conflicts were about, and for how long operations were uncertain.
 ///
 /// Each operation has at most one row: the first repetition that was held back. It waits while the attempt that holds it is under way or
 /// uncertain; it is counted once the operation is confirmed by that attempt, and forgotten once that attempt is proven not applied,
@@ -50,4 +51,11 @@ pub trait Proofs: Send + Sync {
         to: Timestamp,
         limit: u32,
     ) -> Result<Vec<Places>, StoreFault>;
+
+    /// Remembers for the day of `at` for how long operations are uncertain then, in place of what was remembered of that day before.
+    /// One that became uncertain after `at` is none of them.
+    async fn remember_ages(&self, at: Timestamp) -> Result<(), StoreFault>;
+
+    /// What is remembered of the days from `from` to before `to` within reach, added up for each day, the earliest first.
+    async fn ages(&self, reach: &Reach, from: Timestamp, to: Timestamp) -> Result<Vec<AgesOfDay>, StoreFault>;
 }

@@ -103,6 +103,7 @@ struct Tables {
     lists: lists::ListTables,
     looks: look_alike::Looks,
     prevented: BTreeMap<OperationId, proof::Row>,
+    ages: BTreeMap<Timestamp, proof::Ages>,
     notifications: notification::NotificationTables,
     rules: rules::RuleTables,
     periods: period::PeriodTables,

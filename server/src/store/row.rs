@@ -28,7 +28,7 @@ pub use lists::{RunItemRow, RunRow, ViewRow};
 pub use notification::{ChannelRow, ChannelStateRow, GroupRow, MessageRow, PieceRow};
 pub use operation::OperationRow;
 pub use period::{ClosedPeriodRow, DayRow, PeriodOperationRow, period_uuid};
-pub use proof::{CertainRow, PlacesRow, PreventedRow};
+pub use proof::{AgesRow, CertainRow, PlacesRow, PreventedRow};
 pub use reconciliation::{
     OpenDuplicatesRow, PullScheduleRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, ReportRow, record_digest,
 };

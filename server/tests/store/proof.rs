@@ -1,6 +1,7 @@
 //! A prevented duplicate is kept once for each operation, and counted in the transaction that makes it certain.
 
 use chrono::TimeDelta;
+use guard::board::start_of_day;
 use guard::conflict::{Conflict, ConflictStanding, Places};
 use guard::decision::DecisionName;
 use guard::fingerprint::Fingerprint;
@@ -19,6 +20,7 @@ on_both!(
     two_processes_count_it_once,
     a_store_from_before_is_counted_anew,
     conflicts_tell_their_places_within_reach,
+    of_each_day_the_last_look_at_ages_stays,
 );
 
 async fn counted(fresh: &Fresh, kind: &str) -> (i64, i64) {
@@ -149,6 +151,44 @@ async fn a_store_from_before_is_counted_anew(fresh: Fresh) {
     fresh.database.store.replace(confirmation(&held)).await.unwrap();
     assert_eq!(fresh.database.store.settle_held(now(), 10).await.unwrap(), 1, "what was held waits on");
     assert_eq!(counted(&fresh, "in_progress").await, (1, 1_180_000));
+    fresh.remove().await;
+}
+
+async fn of_each_day_the_last_look_at_ages_stays(fresh: Fresh) {
+    let store = &fresh.database.store;
+    let noon = start_of_day(now()) + TimeDelta::hours(12);
+    let ages = [TimeDelta::hours(1), TimeDelta::milliseconds(3_600_001), TimeDelta::days(7), TimeDelta::days(30)];
+    let mut made = Vec::new();
+    for (number, age) in ages.into_iter().enumerate() {
+        let operation = fresh.begun(&format!("{number}")).await;
+        let unknown = State::Unknown { since: noon - age, reason: "no answer".to_owned() };
+        let replacement = change(&operation, unknown, noon);
+        made.push(replacement.operation.clone());
+        store.replace(replacement).await.unwrap();
+    }
+    fresh.begun("under way").await;
+    let seen = async |reach: &Reach| {
+        let found = store.ages(reach, noon - TimeDelta::days(40), noon + TimeDelta::days(40)).await.unwrap();
+        found.into_iter().map(|ages| ((ages.day - start_of_day(noon)).num_days(), ages.numbers)).collect::<Vec<_>>()
+    };
+    store.remember_ages(noon).await.unwrap();
+    assert_eq!(seen(&Reach::EVERYTHING).await, [(0, [1, 1, 1, 1])]);
+    store.remember_ages(noon - TimeDelta::days(6)).await.unwrap();
+    assert_eq!(
+        seen(&Reach::EVERYTHING).await,
+        [(-6, [0, 1, 0, 1]), (0, [1, 1, 1, 1])],
+        "what became uncertain later is none"
+    );
+    store.replace(confirmation(&made[3])).await.unwrap();
+    store.remember_ages(noon + TimeDelta::hours(1)).await.unwrap();
+    store.remember_ages(noon + TimeDelta::days(1)).await.unwrap();
+    let fresh = fresh.reopened().await;
+    let store = &fresh.database.store;
+    let found = store.ages(&Reach::EVERYTHING, start_of_day(noon), noon + TimeDelta::days(2)).await.unwrap();
+    let numbers: Vec<_> = found.into_iter().map(|ages| ages.numbers).collect();
+    assert_eq!(numbers, [[0, 2, 0, 1], [0, 0, 2, 1]], "the last look of a day, also after a restart");
+    let elsewhere = Reach::over(["elsewhere".to_owned()], []);
+    assert_eq!(store.ages(&elsewhere, start_of_day(noon), noon + TimeDelta::days(2)).await.unwrap(), []);
     fresh.remove().await;
 }
 

@@ -1,12 +1,15 @@
 //! Duplicates prevented, in memory.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
+use guard::board::{AgeBand, AgesOfDay, start_of_day};
 use guard::clock::Timestamp;
 use guard::conflict::Places;
 use guard::id::OperationId;
 use guard::operation::Operation;
 use guard::refusal::StoreFault;
-use guard::state::StateName;
+use guard::state::{State, StateName};
 use guard::store::{Delivery, PreventedDuplicate, Proofs};
 use guard::summary::{Count, Counted, Prevention};
 use guard::token::Reach;
@@ -20,6 +23,9 @@ pub(super) struct Row {
     asked_at: Timestamp,
     certain_at: Option<Timestamp>,
 }
+
+/// For how long operations are uncertain, by workflow and company.
+pub(super) type Ages = BTreeMap<(String, String), [u64; AgeBand::ALL.len()]>;
 
 /// Whether what an attempt held back is a duplicate, is none, or may still be either.
 fn is_duplicate(operation: &Operation, attempt: u32) -> Option<bool> {
@@ -118,5 +124,35 @@ impl Proofs for Memory {
                 && (from..to).contains(&conflict.opened_at)
         });
         Ok(within.take(limit as usize).map(|conflict| conflict.places.clone()).collect())
+    }
+
+    async fn remember_ages(&self, at: Timestamp) -> Result<(), StoreFault> {
+        let mut tables = self.tables();
+        let mut found = Ages::new();
+        for operation in tables.operations.values() {
+            let (State::Unknown { since, .. } | State::Disputed { since, .. }) = &operation.state else { continue };
+            if *since <= at {
+                let of = (operation.key.workflow.as_str().to_owned(), operation.key.company.as_str().to_owned());
+                found.entry(of).or_default()[AgeBand::of(at - *since) as usize] += 1;
+            }
+        }
+        tables.ages.insert(start_of_day(at), found);
+        Ok(())
+    }
+
+    async fn ages(&self, reach: &Reach, from: Timestamp, to: Timestamp) -> Result<Vec<AgesOfDay>, StoreFault> {
+        let tables = self.tables();
+        let days = tables.ages.range(from..to).filter_map(|(day, found)| {
+            let within =
+                found.iter().filter(|((workflow, company), _)| reach.workflow(workflow) && reach.company(company));
+            let sum = |mut sum: AgesOfDay, numbers: &[u64; AgeBand::ALL.len()]| {
+                sum.numbers.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+                sum
+            };
+            let mut within = within.map(|(_, numbers)| numbers).peekable();
+            within.peek()?;
+            Some(within.fold(AgesOfDay { day: *day, numbers: Default::default() }, sum))
+        });
+        Ok(days.collect())
     }
 }

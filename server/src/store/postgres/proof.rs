@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use guard::board::{AgeBand, AgesOfDay, start_of_day};
 use guard::clock::Timestamp;
 use guard::conflict::Places;
 use guard::id::OperationId;
@@ -17,7 +18,7 @@ use super::delivery::count;
 use super::list::push_reach;
 use super::{PostgresStore, ReadError, read};
 use crate::store::behind::{Counts, Held};
-use crate::store::row::{CertainRow, PlacesRow, PreventedRow};
+use crate::store::row::{AgesRow, CertainRow, PlacesRow, PreventedRow};
 use crate::store::walk::first_id;
 
 /// Which rows that wait need not wait any longer, and whether they are duplicates. Two processes look after different ones.
@@ -91,6 +92,34 @@ async fn settle(connection: &mut PgConnection, now: Timestamp, limit: u32, slot:
     Ok(u32::try_from(due.len()).unwrap_or(u32::MAX))
 }
 
+/// Puts the ages of a day in place of those before. Two processes do it one after the other.
+async fn remember(connection: &mut PgConnection, at: Timestamp) -> Result<(), ReadError> {
+    let bounds = AgeBand::ALL.map(|band| {
+        // Nothing is older than time.
+        band.bound().map_or(i64::MIN, |bound| (at - bound).timestamp_millis())
+    });
+    let (at, day) = (at.timestamp_millis(), start_of_day(at).timestamp_millis());
+    let mut transaction = connection.begin().await?;
+    sqlx::query("LOCK TABLE uncertain_age IN SHARE ROW EXCLUSIVE MODE").execute(&mut *transaction).await?;
+    sqlx::query("DELETE FROM uncertain_age WHERE day = $1").bind(day).execute(&mut *transaction).await?;
+    sqlx::query(
+        "INSERT INTO uncertain_age (day, workflow, company, within_hour, within_day, within_week, longer) \
+         SELECT $1, workflow, company, count(*) FILTER (WHERE state_since >= $3), \
+                count(*) FILTER (WHERE state_since < $3 AND state_since >= $4), \
+                count(*) FILTER (WHERE state_since < $4 AND state_since >= $5), count(*) FILTER (WHERE state_since < $5) \
+         FROM operation WHERE state IN ('unknown', 'disputed') AND state_since <= $2 GROUP BY workflow, company",
+    )
+    .bind(day)
+    .bind(at)
+    .bind(bounds[0])
+    .bind(bounds[1])
+    .bind(bounds[2])
+    .execute(&mut *transaction)
+    .await?;
+    transaction.commit().await?;
+    Ok(())
+}
+
 #[async_trait]
 impl Proofs for PostgresStore {
     async fn settle_held(&self, now: Timestamp, limit: u32) -> Result<u32, StoreFault> {
@@ -125,5 +154,18 @@ impl Proofs for PostgresStore {
         push_reach(&mut query, reach, "conflict");
         query.push(" ORDER BY id DESC LIMIT ").push_bind(i64::from(limit));
         self.all::<PlacesRow, _>(query.build().persistent(false)).await
+    }
+
+    async fn remember_ages(&self, at: Timestamp) -> Result<(), StoreFault> {
+        let mut connection = self.connection().await?;
+        read(remember(&mut connection, at)).await
+    }
+
+    async fn ages(&self, reach: &Reach, from: Timestamp, to: Timestamp) -> Result<Vec<AgesOfDay>, StoreFault> {
+        let mut query = QueryBuilder::new(format!("SELECT {} FROM uncertain_age WHERE day >= ", AgesRow::COLUMNS));
+        query.push_bind(from.timestamp_millis()).push(" AND day < ").push_bind(to.timestamp_millis());
+        push_reach(&mut query, reach, "uncertain_age");
+        query.push(" GROUP BY day ORDER BY day");
+        self.all::<AgesRow, _>(query.build().persistent(false)).await
     }
 }

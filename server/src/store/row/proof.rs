@@ -1,5 +1,6 @@
 //! The table `prevented`, and the places of conflicts.
 
+use guard::board::AgesOfDay;
 use guard::conflict::Places;
 use guard::id::OperationId;
 use guard::refusal::StoreFault;
@@ -84,6 +85,54 @@ impl TryFrom<PlacesRow> for Places {
 
     fn try_from(row: PlacesRow) -> Result<Self, StoreFault> {
         Place::new("conflict", &row.id).json("places", &row.places)
+    }
+}
+
+/// The rows of `uncertain_age` of one day, added up.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs, reason = "the columns are described in the migration")]
+pub struct AgesRow {
+    pub day: i64,
+    pub within_hour: i64,
+    pub within_day: i64,
+    pub within_week: i64,
+    pub longer: i64,
+}
+
+impl AgesRow {
+    /// What is read of the rows of a day, in the order of the fields.
+    pub const COLUMNS: &'static str = "day, CAST(sum(within_hour) AS BIGINT) AS within_hour, \
+         CAST(sum(within_day) AS BIGINT) AS within_day, CAST(sum(within_week) AS BIGINT) AS within_week, \
+         CAST(sum(longer) AS BIGINT) AS longer";
+}
+
+impl TryFrom<AgesRow> for AgesOfDay {
+    type Error = StoreFault;
+
+    fn try_from(row: AgesRow) -> Result<Self, StoreFault> {
+        let place = Place::new("uncertain_age", &row.day);
+        Ok(Self {
+            day: place.moment("day", row.day)?,
+            numbers: [
+                place.number("within_hour", row.within_hour)?,
+                place.number("within_day", row.within_day)?,
+                place.number("within_week", row.within_week)?,
+                place.number("longer", row.longer)?,
+            ],
+        })
+    }
+}
+
+impl FromSqlite for AgesRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            day: columns.take()?,
+            within_hour: columns.take()?,
+            within_day: columns.take()?,
+            within_week: columns.take()?,
+            longer: columns.take()?,
+        })
     }
 }
 

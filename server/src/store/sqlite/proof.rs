@@ -1,6 +1,10 @@
 //! Duplicates prevented, and what conflicts were about.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
+use chrono::TimeDelta;
+use guard::board::{AgeBand, AgesOfDay, start_of_day};
 use guard::clock::Timestamp;
 use guard::conflict::Places;
 use guard::id::OperationId;
@@ -15,7 +19,7 @@ use super::list::{Question, Values};
 use super::writer::{Work, perform};
 use super::{SqliteStore, fault, readers};
 use crate::store::behind::Counts;
-use crate::store::row::{CertainRow, FromSqlite as _, PlacesRow, PreventedRow};
+use crate::store::row::{AgesRow, CertainRow, FromSqlite as _, PlacesRow, PreventedRow};
 use crate::store::walk::first_id;
 
 /// Which rows that wait need not wait any longer, and whether they are duplicates.
@@ -100,6 +104,68 @@ fn places(reach: &Reach, from: Timestamp, to: Timestamp, limit: u32) -> Question
     Question { sql, values: values.0 }
 }
 
+/// For how long the operations of a workflow and a company are uncertain, in the order of [`AgeBand::ALL`].
+type Aged = (String, String, [i64; AgeBand::ALL.len()]);
+
+fn aged(connection: &Connection, at: Timestamp) -> Result<Vec<Aged>, StoreFault> {
+    const AGED: &str = "SELECT workflow, company, ?1 - state_since FROM operation INDEXED BY operation_uncertain \
+         WHERE state IN ('unknown', 'disputed') AND state_since <= ?1";
+    let failed = |error: rusqlite::Error| fault::of(&error, "operation", &"?");
+    let mut found: BTreeMap<(String, String), [i64; AgeBand::ALL.len()]> = BTreeMap::new();
+    let mut statement = connection.prepare_cached(AGED).map_err(failed)?;
+    let mut rows = statement.query([at.timestamp_millis()]).map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
+        let age = TimeDelta::milliseconds(row.get(2).map_err(failed)?);
+        let numbers = found.entry((row.get(0).map_err(failed)?, row.get(1).map_err(failed)?)).or_default();
+        let band = AgeBand::of(age);
+        AgeBand::ALL.iter().zip(numbers).filter(|(known, _)| **known == band).for_each(|(_, number)| *number += 1);
+    }
+    Ok(found.into_iter().map(|((workflow, company), numbers)| (workflow, company, numbers)).collect())
+}
+
+/// Puts the ages of a day in place of those before.
+struct Remember {
+    day: Timestamp,
+    ages: Vec<Aged>,
+}
+
+impl Work for Remember {
+    type Answer = ();
+
+    fn run(&self, transaction: &Connection) -> Result<(), StoreFault> {
+        const ADD: &str = "INSERT INTO uncertain_age (day, workflow, company, within_hour, within_day, within_week, longer) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let failed = |error: rusqlite::Error| fault::of(&error, "uncertain_age", &self.day);
+        let day = self.day.timestamp_millis();
+        transaction.execute("DELETE FROM uncertain_age WHERE day = ?1", [day]).map_err(failed)?;
+        let mut add = transaction.prepare_cached(ADD).map_err(failed)?;
+        for (workflow, company, [within_hour, within_day, within_week, longer]) in &self.ages {
+            let values = params![day, workflow, company, within_hour, within_day, within_week, longer];
+            add.execute(values).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn counts(&self, (): &()) -> &[Count] {
+        &[]
+    }
+
+    fn changed(&self, (): &()) -> Option<OperationId> {
+        None
+    }
+}
+
+fn ages(reach: &Reach, from: Timestamp, to: Timestamp) -> Question {
+    let mut values = Values::default();
+    let from = values.place(Value::Integer(from.timestamp_millis()));
+    let to = values.place(Value::Integer(to.timestamp_millis()));
+    let mut conditions = vec![format!("day >= {from}"), format!("day < {to}")];
+    values.within(reach, &mut conditions);
+    let (columns, conditions) = (AgesRow::COLUMNS, conditions.join(" AND "));
+    let sql = format!("SELECT {columns} FROM uncertain_age WHERE {conditions} GROUP BY day ORDER BY day");
+    Question { sql, values: values.0 }
+}
+
 #[async_trait]
 impl Proofs for SqliteStore {
     async fn settle_held(&self, now: Timestamp, limit: u32) -> Result<u32, StoreFault> {
@@ -137,6 +203,20 @@ impl Proofs for SqliteStore {
         })
         .await
     }
+
+    async fn remember_ages(&self, at: Timestamp) -> Result<(), StoreFault> {
+        // Read beside the writer, which has better things to do.
+        let ages = self.read(move |connection| aged(connection, at)).await?;
+        perform(&self.queue, Remember { day: start_of_day(at), ages }).await
+    }
+
+    async fn ages(&self, reach: &Reach, from: Timestamp, to: Timestamp) -> Result<Vec<AgesOfDay>, StoreFault> {
+        let Question { sql, values } = ages(reach, from, to);
+        self.read(move |connection| {
+            readers::all::<AgesRow, _>(connection, "uncertain_age", &sql, params_from_iter(values))
+        })
+        .await
+    }
 }
 
 #[cfg(test)]
@@ -162,6 +242,7 @@ mod tests {
         let questions = [
             (prevented(&reach, moment, moment, 1).sql, "prevented_latest (certain_at>? AND certain_at<?)"),
             (places(&reach, moment, moment, 1).sql, "USING PRIMARY KEY (id>? AND id<?)"),
+            (ages(&reach, moment, moment).sql, "USING PRIMARY KEY (day>? AND day<?)"),
             (DUE.to_owned(), "SEARCH operation USING PRIMARY KEY (id=?)"),
         ];
         for (sql, reads) in questions {
