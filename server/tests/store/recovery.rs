@@ -12,6 +12,7 @@ use guard::recovery::{Claim, Recovery};
 use guard::store::{RecoveryChange, Replaced};
 use guard::summary::Recovering;
 use guard::token::Reach;
+use server::store::Pool;
 
 use crate::support::{Fresh, change, confirmation, moment, now, on_both, uncertainty};
 
@@ -250,5 +251,19 @@ async fn a_schedule_that_cannot_be_read_is_a_named_fault(fresh: Fresh) {
     ] {
         assert!(fresh.tamper(shape).await.is_err(), "{shape}");
     }
+    fresh.remove().await;
+}
+
+/// Reading whole tables is forbidden to the planner, which takes the one way that there is for dear all the same: dear enough to compile it,
+/// which takes a thousand times longer than reading the row.
+#[tokio::test]
+async fn a_table_without_an_index_to_go_by_is_read_without_compiling_anything() {
+    let Some(fresh) = Fresh::postgres().await else { return };
+    let Pool::Postgres(pool) = &fresh.database.pool else { unreachable!("it is PostgreSQL") };
+    let explained = sqlx::query_scalar("EXPLAIN ANALYZE SELECT destination, version FROM access ORDER BY version");
+    let plan: Vec<String> = explained.fetch_all(pool).await.unwrap();
+    let plan = plan.join("\n");
+    assert!(plan.contains("Seq Scan on access") && plan.contains("cost=10000000"), "{plan}");
+    assert!(!plan.contains("JIT"), "{plan}");
     fresh.remove().await;
 }

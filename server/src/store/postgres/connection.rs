@@ -73,12 +73,17 @@ async fn prepare_line(connection: &mut PgConnection) -> Result<(), sqlx::Error> 
     .await
 }
 
+/// Sets how statements are planned, and what all connections of ours have beside it.
+///
+/// Nothing is compiled to machine code: a table that has no way but to be read whole costs ten thousand millions in the planner's eyes
+/// where reading whole tables is forbidden, and would be compiled for a tenth of a second to read its one row.
 async fn set(connection: &mut PgConnection, plans: &str) -> Result<(), sqlx::Error> {
     let milliseconds = STATEMENT_SECONDS_MAX * 1_000;
     connection
         .execute(
             format!(
                 "{plans}; \
+                 SET jit = off; \
                  SET statement_timeout = {milliseconds}; \
                  SET idle_in_transaction_session_timeout = {milliseconds}; \
                  SET default_transaction_isolation = 'read committed'"
