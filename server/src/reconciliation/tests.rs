@@ -1,5 +1,7 @@
 //! Files as they come out of spreadsheets, banks and accounting, and what is made of them.
 
+mod vectors;
+
 use guard::json::Json;
 use guard::key::KeyPart;
 use guard::reconciliation::{DecimalMark, Mapping};

@@ -1,6 +1,7 @@
 //! The metrics, the health of the server, and its version.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
 
 use guard::token::{Reach, Scope};
 
@@ -18,6 +19,126 @@ on_both!(
     a_server_whose_store_is_gone_lives_and_is_not_ready,
 );
 
+/// What a scrape would stumble over, and what only another reader notices: `promtool` lets a series that stands twice pass, and a
+/// histogram without its last bucket.
+fn faults(text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    if text.contains('\r') {
+        faults.push("a line ends with a carriage return".to_owned());
+    }
+    if !text.ends_with('\n') {
+        faults.push("the last line does not end".to_owned());
+    }
+    let (mut kinds, mut helped, mut sampled) = (BTreeMap::new(), HashSet::new(), HashSet::new());
+    let (mut series, mut ends) = (HashSet::new(), HashMap::new());
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        if let Some(head) = line.strip_prefix("# ") {
+            let mut words = head.splitn(3, ' ');
+            let (kind, name, rest) = (words.next(), words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            let is_second = match kind {
+                Some("HELP") => !helped.insert(name),
+                Some("TYPE") => kinds.insert(name, rest).is_some() || sampled.contains(name),
+                _ => continue,
+            };
+            if is_second || !is_name(name) {
+                faults.push(format!("a second head, one behind its samples, or a name that is none: {line}"));
+            }
+            continue;
+        }
+        let Some((name, labels, value)) = sample(line) else {
+            faults.push(format!("no sample: {line}"));
+            continue;
+        };
+        if !series.insert((name, labels.clone())) {
+            faults.push(format!("a series that stands twice: {line}"));
+        }
+        let is_number = value.parse::<f64>().is_ok() || value == "+Inf" || value == "NaN";
+        if !is_name(name) || !is_number {
+            faults.push(format!("a name or a value that is none: {line}"));
+        }
+        let of = |end: &str| name.strip_suffix(end).filter(|base| kinds.get(base) == Some(&"histogram"));
+        let base = of("_bucket").or_else(|| of("_sum")).or_else(|| of("_count")).unwrap_or(name);
+        sampled.insert(base);
+        if of("_bucket").is_some() {
+            *ends.entry(base).or_insert(false) |= labels.iter().any(|label| *label == ("le", "+Inf".to_owned()));
+        }
+        match kinds.get(base) {
+            None => faults.push(format!("a sample without its type: {line}")),
+            Some(&"counter") if !base.ends_with("_total") => faults.push(format!("a counter by another name: {line}")),
+            Some(_) => {}
+        }
+        if !helped.contains(base) || base.contains("milliseconds") {
+            faults.push(format!("no help, or another unit than seconds: {line}"));
+        }
+    }
+    faults.extend(ends.iter().filter(|(_, has_end)| !**has_end).map(|(name, _)| format!("{name} has no last bucket")));
+    faults
+}
+
+fn is_name(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':');
+    name.bytes().next().is_some_and(is_letter) && name.bytes().all(|byte| is_letter(byte) || byte.is_ascii_digit())
+}
+
+/// The name, the labels without their escapes, and the value of a line.
+type Sample<'a> = (&'a str, Vec<(&'a str, String)>, &'a str);
+
+/// What a line says; none where it cannot be read.
+fn sample(line: &str) -> Option<Sample<'_>> {
+    let end = line.find(['{', ' '])?;
+    let (name, mut rest) = line.split_at(end);
+    let mut labels = Vec::new();
+    if let Some(inside) = rest.strip_prefix('{') {
+        rest = inside;
+        while !rest.starts_with('}') {
+            let (label, behind) = rest.split_once("=\"")?;
+            let (mut value, mut escaped, mut length) = (String::new(), false, None);
+            for (at, character) in behind.char_indices() {
+                match (escaped, character) {
+                    (true, 'n') => value.push('\n'),
+                    (true, '\\' | '"') => value.push(character),
+                    (true, _) => return None,
+                    (false, '"') => {
+                        length = Some(at);
+                        break;
+                    }
+                    (false, '\\') => {}
+                    (false, other) => value.push(other),
+                }
+                escaped = !escaped && character == '\\';
+            }
+            labels.push((label.trim(), value));
+            rest = behind.get(length? + 1..)?;
+            rest = rest.strip_prefix(',').unwrap_or(rest);
+            if !rest.starts_with('}') && !rest.contains("=\"") {
+                return None;
+            }
+        }
+        rest = rest.strip_prefix('}')?;
+    }
+    let value = rest.trim();
+    (!value.is_empty() && !value.contains('"')).then_some((name, labels, value))
+}
+
+/// Published expositions beside the repository, good and bad; without them nothing is said.
+#[test]
+fn whoever_checks_the_scrape_sees_what_is_wrong_with_others() {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    let shared = std::env::var_os("ONCEOVER_SHARED").map_or_else(beside, PathBuf::from);
+    let Ok(files) = std::fs::read_dir(shared.join("vectors/prometheus")) else { return };
+    let mut looked_at = 0;
+    for path in files.map(|entry| entry.unwrap().path()) {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if !name.ends_with(".prom") {
+            continue;
+        }
+        let found = faults(&std::fs::read_to_string(&path).unwrap());
+        assert_eq!(found.is_empty(), name.starts_with("good"), "{name}: {found:?}");
+        looked_at += 1;
+    }
+    assert_eq!(looked_at, 16);
+}
+
 /// Case C45.
 async fn names_with_quotes_do_not_break_the_scrape(fresh: Fresh) {
     let desk = Desk::over(fresh).await;
@@ -33,20 +154,7 @@ async fn names_with_quotes_do_not_break_the_scrape(fresh: Fresh) {
     assert!(text.lines().any(|found| found == line), "{text}");
     assert!(text.ends_with('\n') && !text.contains('\r'), "{text}");
     assert!(!text.contains("DOC-1"), "documents are no labels");
-    let (mut series, mut heads) = (HashSet::new(), HashSet::new());
-    for line in text.lines() {
-        match line.strip_prefix("# ") {
-            Some(head) => {
-                let kind_and_name: Vec<&str> = head.splitn(3, ' ').take(2).collect();
-                assert!(heads.insert(kind_and_name), "one HELP and one TYPE: {line}");
-            }
-            None => {
-                let (name, value) = line.rsplit_once(' ').unwrap();
-                assert!(value.parse::<f64>().is_ok(), "{line}");
-                assert!(series.insert(name), "no series stands twice: {line}");
-            }
-        }
-    }
+    assert_eq!(faults(text), [""; 0], "{text}");
     desk.close().await;
 }
 

@@ -1,5 +1,6 @@
 //! Reconciliation: what the destination holds, handed in as a file.
 
+use guard::reconciliation::Bucket;
 use guard::token::{Reach, Scope};
 use reqwest::Method;
 use serde_json::Value;
@@ -16,6 +17,10 @@ on_both!(
     a_mapping_that_contradicts_nearly_everything_moves_nothing,
     a_record_of_what_failed_contradicts_it,
     one_payment_for_two_invoices_is_counted_once_in_the_export_too,
+    document_numbers_are_texts_on_every_way,
+    amounts_leave_as_numbers_and_texts_as_texts,
+    two_refunds_of_one_bill_add_up,
+    minor_units_are_those_of_their_currency,
 );
 
 /// Hands a file in.
@@ -264,6 +269,116 @@ async fn one_payment_for_two_invoices_is_counted_once_in_the_export_too(fresh: F
     };
     assert_eq!((sum(8).to_string(), sum(15).to_string()), ("300.00".to_owned(), "300.00".to_owned()));
     assert!(csv.contains(",'=INV-2,"), "no text becomes a formula: {csv}");
+    // Page by page it is the same.
+    let (guard, id) = (&desk.server.guard, run["id"].as_str().unwrap().parse().unwrap());
+    let (mut after, mut paid, mut billed) = (0, rust_decimal::Decimal::ZERO, rust_decimal::Decimal::ZERO);
+    loop {
+        let page = guard.reconciliation_rows(&Reach::EVERYTHING, id, Bucket::Matched, after, 1).await.unwrap();
+        let Some(row) = page.first() else { break };
+        paid += row.record.as_ref().and_then(|side| side.amount).unwrap_or_default();
+        billed += row.operation.as_ref().and_then(|side| side.amount).unwrap_or_default();
+        after = row.number;
+    }
+    assert_eq!((paid.to_string(), billed.to_string()), ("300.00".to_owned(), "300.00".to_owned()));
     rows(&worker, &run, "bucket=lost").await.expect_invalid("bucket");
+    desk.close().await;
+}
+
+/// Case C36: what looks like a number is none, where it comes in and where it goes out.
+async fn document_numbers_are_texts_on_every_way(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    confirmed(&worker, "000815", "5.00", "000815").await;
+    confirmed(&worker, "815", "6.00", "815").await;
+    let long = "98765432109876543210";
+    confirmed(&worker, long, "7.00", long).await;
+    let file = format!(
+        "destination_reference,document,amount,currency\n000815,000815,5.00,EUR\n815,815,6.00,EUR\n{long},{long},7.00,EUR\n\
+         4.71148E+18,4.71148E+18,1.00,EUR\n"
+    );
+    let run = table(&worker, &file).await;
+    assert_eq!((&run["counts"]["matched"], &run["counts"]["unguarded"]), (&Value::from(3), &Value::from(1)), "{run}");
+    let warnings = run["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains("4.71148E+18")), "{run}");
+    let told = rows(&worker, &run, "bucket=matched").await.json();
+    let documents: Vec<&Value> =
+        told["rows"].as_array().unwrap().iter().map(|row| &row["record"]["document"]).collect();
+    assert_eq!(documents, ["000815", "815", long]);
+    let csv = rows(&worker, &run, "format=csv").await.text;
+    for text in [",000815,", ",815,", long, ",4.71148E+18,"] {
+        assert!(csv.contains(text), "{text}: {csv}");
+    }
+    // In JSON a number is read with every digit that it is written with.
+    let records = format!(r#"[{{"destination_reference":{long},"amount":7.00,"currency":"EUR"}}]"#);
+    let answer = hand_in(&worker, "workflow=handoff&company=ACME", "application/json", &records).await;
+    assert_eq!(answer.json()["reconciliation"]["counts"]["matched"], 1, "{answer:?}");
+    desk.close().await;
+}
+
+/// Case C37.
+async fn amounts_leave_as_numbers_and_texts_as_texts(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    confirmed(&worker, "-7+8", "-5.00", "@R-1").await;
+    let run = table(&worker, "destination_reference,document,amount,currency\n@R-1,=cmd,-5.00,EUR\n").await;
+    assert_eq!(run["counts"]["matched"], 1, "{run}");
+    let csv = rows(&worker, &run, "format=csv").await.text;
+    let cells: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!((cells[5], cells[8], cells[11], cells[13], cells[15]), ("'-7+8", "-5.00", "'@R-1", "'=cmd", "-5.00"));
+    let told = rows(&worker, &run, "").await.json();
+    let row = &told["rows"][0];
+    let texts = [&row["operation"]["document"], &row["record"]["destination_reference"], &row["record"]["document"]];
+    assert_eq!(texts, ["-7+8", "@R-1", "=cmd"], "in JSON nothing is neutralised");
+    assert_eq!((&row["operation"]["amount"], &row["record"]["amount"]), (&Value::from("-5.00"), &Value::from("-5.00")));
+    // The export is itself a file that can be handed in.
+    let query = "workflow=handoff&company=ACME&map.amount=record_amount&map.currency=record_currency";
+    let again = hand_in(&worker, query, "text/csv", &csv).await;
+    assert_eq!(again.json()["reconciliation"]["counts"]["matched"], 1, "{again:?}");
+    assert_eq!(sums(&again.json()["reconciliation"]), ("-5.00".to_owned(), "-5.00".to_owned()));
+    desk.close().await;
+}
+
+/// Case C42: a second refund of one bill is a document of its own, and both count.
+async fn two_refunds_of_one_bill_add_up(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    confirmed(&worker, "BILL-7", "12.00", "RF-1").await;
+    confirmed(&worker, "BILL-7#2", "18.00", "RF-2").await;
+    let file = "destination_reference,amount,currency\nRF-1,12.00,EUR\nRF-2,18.00,EUR\n";
+    let run = table(&worker, file).await;
+    assert_eq!((&run["counts"]["matched"], &run["counts"]["duplicated"]), (&Value::from(2), &Value::from(0)), "{run}");
+    assert_eq!(sums(&run), ("30.00".to_owned(), "30.00".to_owned()));
+    desk.close().await;
+}
+
+/// Case C44.
+async fn minor_units_are_those_of_their_currency(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    for (document, total, currency, reference) in [
+        ("A", "90", "JPY", "R-1"),
+        ("B", "90", "JPY", "R-2"),
+        ("C", "4.321", "KWD", "R-3"),
+        ("D", "0.90", "EUR", "R-4"),
+        ("E", "0.90", "ZZZ", "R-5"),
+    ] {
+        let grant = worker.begin(document, &format!(r#"{{"total":"{total}","currency":"{currency}"}}"#)).await;
+        worker.confirm(&grant.expect_proceed(), reference).await.expect_state("confirmed");
+    }
+    let file =
+        "destination_reference,amount,currency\nR-1,9000,JPY\nR-2,90,JPY\nR-3,4321,KWD\nR-4,90,EUR\nR-5,90,ZZZ\n";
+    let answer = hand_in(&worker, "workflow=handoff&company=ACME&minor_units=true", "text/csv", file).await;
+    let run = answer.json()["reconciliation"].clone();
+    let references = async |bucket: &str| {
+        let told = rows(&worker, &run, &format!("bucket={bucket}")).await.json();
+        let reference = |row: &Value| row["record"]["destination_reference"].as_str().unwrap().to_owned();
+        told["rows"].as_array().unwrap().iter().map(reference).collect::<Vec<_>>()
+    };
+    assert_eq!(references("matched").await, ["R-2", "R-3", "R-4"], "{run}");
+    assert_eq!(
+        references("mismatched").await,
+        ["R-1", "R-5"],
+        "nothing is assumed of a currency that nobody knows: {run}"
+    );
     desk.close().await;
 }
