@@ -15,8 +15,9 @@ ONCEOVER_BENCH_FOLDER=$PWD/target/bench
 ONCEOVER_POSTGRES_OPTIONS="-c fsync=on"
 export ONCEOVER_BENCH_FOLDER ONCEOVER_POSTGRES_OPTIONS
 
-cargo build --release --locked --package onceover-server --bin onceover --bench compare --bench lists
+cargo build --release --locked --package onceover-server --bin onceover --bench compare --bench lists --bench reconcile
 scripts/with-postgres.sh cargo bench --locked --package onceover-server --bench compare
 scripts/with-postgres.sh cargo bench --locked --package onceover-server --bench lists
+scripts/with-postgres.sh cargo bench --locked --package onceover-server --bench reconcile
 ONCEOVER_POSTGRES_PRELOAD=$preload ONCEOVER_BENCH_PRELOAD=$preload ONCEOVER_BENCH_OPERATIONS=1 \
     scripts/with-postgres.sh cargo bench --locked --package onceover-server --bench compare

@@ -19,6 +19,7 @@ mod baseline;
 mod destination;
 #[path = "compare/load.rs"]
 mod load;
+#[allow(dead_code, reason = "shared with the other benchmarks; each uses what it needs")]
 #[path = "compare/process.rs"]
 mod process;
 #[path = "compare/streams.rs"]

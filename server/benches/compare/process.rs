@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -45,18 +45,36 @@ impl Served {
 
     /// What it has used until now (`proc(5)`).
     pub fn usage(&self) -> io::Result<Usage> {
-        let process = Path::new("/proc").join(self.child.id().to_string());
+        let process = self.folder();
         let stat = std::fs::read_to_string(process.join("stat"))?;
         // The name of the program stands in brackets and may hold blanks; what follows does not.
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
         let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
         const TICKS_PER_SECOND: u64 = 100;
         let processor = Duration::from_millis((ticks(11) + ticks(12)) * 1_000 / TICKS_PER_SECOND);
-        let status = std::fs::read_to_string(process.join("status"))?;
+        Ok(Usage { processor, resident: self.memory("VmRSS:")? })
+    }
+
+    /// Measures the peak of its memory anew; answers how many bytes are resident now.
+    pub fn forget_peak(&self) -> io::Result<u64> {
+        std::fs::write(self.folder().join("clear_refs"), "5")?;
+        self.peak()
+    }
+
+    /// The most bytes that were resident since [`Self::forget_peak`].
+    pub fn peak(&self) -> io::Result<u64> {
+        self.memory("VmHWM:")
+    }
+
+    fn folder(&self) -> PathBuf {
+        Path::new("/proc").join(self.child.id().to_string())
+    }
+
+    fn memory(&self, name: &str) -> io::Result<u64> {
+        let status = std::fs::read_to_string(self.folder().join("status"))?;
         let kilobytes =
-            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).and_then(|rest| rest.split_whitespace().next());
-        let resident = kilobytes.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) * 1_024;
-        Ok(Usage { processor, resident })
+            status.lines().find_map(|line| line.strip_prefix(name)).and_then(|rest| rest.split_whitespace().next());
+        Ok(kilobytes.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) * 1_024)
     }
 }
 
