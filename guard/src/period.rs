@@ -100,6 +100,8 @@ pub struct PeriodRow {
     pub money: Option<Money>,
     /// Whether a newer revision is confirmed.
     pub is_superseded: bool,
+    /// Whether it takes a record back: its money is taken from the others'.
+    pub is_reversal: bool,
     /// Whether a conflict waits for somebody.
     pub in_conflict: bool,
     /// When it last changed.
@@ -117,12 +119,20 @@ pub struct CertificateLine {
     pub state: StateName,
     /// Whether a newer revision stands in their place: then they are not counted once more.
     pub is_superseded: bool,
+    /// Whether they take records back: then what they are for is below zero, and belongs to the period in which that was asked.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_reversal: bool,
     /// The currency; none where no money is known.
     pub currency: Option<String>,
     /// How many operations.
     pub operations: u64,
     /// The exact sum; none where no money is known.
     pub amount: Option<Decimal>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Why an item is open when a period is closed.
@@ -297,10 +307,13 @@ impl Period {
     }
 }
 
+/// What is added up together: workflow, state, whether it is superseded, whether it takes records back, currency.
+type LinePlace = (String, &'static str, bool, bool, Option<String>);
+
 /// Adds up what a period holds.
 #[derive(Debug)]
 pub struct Adding {
-    lines: BTreeMap<(String, &'static str, bool, Option<String>), CertificateLine>,
+    lines: BTreeMap<LinePlace, CertificateLine>,
     open: BTreeMap<OpenKind, OpenItems>,
     operations: u64,
 }
@@ -328,7 +341,7 @@ impl Adding {
         }
         let is_superseded = row.is_superseded && state == StateName::Confirmed;
         let currency = row.money.as_ref().map(|money| money.currency.clone());
-        let place = (row.workflow.clone(), state.as_str(), is_superseded, currency.clone());
+        let place = (row.workflow.clone(), state.as_str(), is_superseded, row.is_reversal, currency.clone());
         if self.lines.len() >= CERTIFICATE_LINES_MAX && !self.lines.contains_key(&place) {
             let most = CERTIFICATE_LINES_MAX as u64;
             return Err(PeriodRefusal::TooLarge { what: "workflows, states and currencies".to_owned(), most });
@@ -337,6 +350,7 @@ impl Adding {
             workflow: row.workflow.clone(),
             state,
             is_superseded,
+            is_reversal: row.is_reversal,
             currency,
             operations: 0,
             amount: row.money.as_ref().map(|_| Decimal::ZERO),
@@ -344,7 +358,7 @@ impl Adding {
         line.operations += 1;
         if let (Some(sum), Some(money)) = (line.amount, &row.money) {
             let sum = sum
-                .checked_add(money.amount)
+                .checked_add(if row.is_reversal { -money.amount } else { money.amount })
                 .ok_or(PeriodRefusal::TooLarge { what: "digits in a sum".to_owned(), most: 28 })?;
             line.amount = Some(sum);
         }
@@ -422,6 +436,7 @@ mod tests {
             state,
             money: Some(Money { amount: amount.parse().unwrap(), currency: "EUR".to_owned() }),
             is_superseded: false,
+            is_reversal: false,
             in_conflict: false,
             updated_at: Timestamp::UNIX_EPOCH,
             day: day("2026-03-01"),
@@ -456,6 +471,23 @@ mod tests {
         assert_eq!(later.fingerprint(), totals.fingerprint(), "the same figures, whenever they are looked at");
         let other = Totals { operations: 1, ..totals.clone() };
         assert_ne!(other.fingerprint(), totals.fingerprint());
+    }
+
+    #[test]
+    fn what_takes_records_back_stands_below_zero_in_a_line_of_its_own() {
+        let mut adding = Adding::new();
+        for (number, amount) in [(1, "100.00"), (2, "20.50")] {
+            adding.take(&row(number, StateName::Confirmed, amount), StateName::Confirmed).unwrap();
+        }
+        let reversal = PeriodRow { is_reversal: true, ..row(3, StateName::Confirmed, "20.50") };
+        adding.take(&reversal, StateName::Confirmed).unwrap();
+        let span = Span { from: day("2026-03-01"), to: day("2026-03-31") };
+        let totals = adding.finish("acme", span, Timestamp::UNIX_EPOCH);
+        let line = |line: &CertificateLine| (line.is_reversal, line.operations, line.amount.unwrap().to_string());
+        let lines: Vec<_> = totals.lines.iter().map(line).collect();
+        assert_eq!(lines, [(false, 2, "120.50".to_owned()), (true, 1, "-20.50".to_owned())]);
+        let text = serde_json::to_string(&totals.lines).unwrap();
+        assert_eq!(text.matches("is_reversal").count(), 1, "what was signed before reads and hashes as it did: {text}");
     }
 
     #[test]

@@ -304,19 +304,23 @@ pub enum Bucket {
     Pending,
     /// A record that counts for nothing: it was voided.
     Void,
-    /// An operation that should leave no live record, and left none: failed, released, rejected, or superseded.
+    /// An operation that should leave no live record, and left none: failed, released, rejected, superseded, or one that took a record
+    /// back.
     NotExpected,
+    /// The operation was confirmed, its record was taken back since, and no live record is there any more.
+    TakenBack,
 }
 
 impl Bucket {
     /// Every bucket, in the order in which they are shown.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Duplicated,
         Self::Missing,
         Self::Mismatched,
         Self::Unguarded,
         Self::Pending,
         Self::Matched,
+        Self::TakenBack,
         Self::Void,
         Self::NotExpected,
     ];
@@ -332,6 +336,7 @@ impl Bucket {
             Self::Pending => "pending",
             Self::Void => "void",
             Self::NotExpected => "not_expected",
+            Self::TakenBack => "taken_back",
         }
     }
 
@@ -660,7 +665,8 @@ impl Summary {
             | Bucket::Duplicated
             | Bucket::Mismatched
             | Bucket::Pending
-            | Bucket::NotExpected => of(|total| total.operations),
+            | Bucket::NotExpected
+            | Bucket::TakenBack => of(|total| total.operations),
         }
     }
 }

@@ -27,6 +27,7 @@ pub(crate) fn TotalsTable(totals: Totals) -> impl IntoView {
                 <td data-label="State">
                     <Badge state=line.state />
                     {line.is_superseded.then_some(" superseded by a newer revision")}
+                    {line.is_reversal.then_some(" takes records back")}
                 </td>
                 <td class="number" data-label="Operations">{wording::number(line.operations)}</td>
                 <td class="number" data-label="Sum">

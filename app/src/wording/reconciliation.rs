@@ -30,6 +30,7 @@ pub(crate) const fn bucket_word(bucket: Bucket) -> &'static str {
         Bucket::Pending => "Pending",
         Bucket::Void => "Void",
         Bucket::NotExpected => "Not expected",
+        Bucket::TakenBack => "Taken back",
     }
 }
 
@@ -50,6 +51,9 @@ pub(crate) const fn bucket_meaning(bucket: Bucket) -> &'static str {
         }
         Bucket::Void => "Records that count for nothing: they were voided.",
         Bucket::NotExpected => "Operations that should have left no live record, and left none.",
+        Bucket::TakenBack => {
+            "It was confirmed, its record was taken back since, and no live record is there any more: as it should be."
+        }
     }
 }
 

@@ -60,6 +60,31 @@ struct OperationSlot {
     /// Whether it was confirmed so late that its record need not have been listed.
     is_fresh: bool,
     has_unknown_currency: bool,
+    reversing: Reversing,
+}
+
+/// What a confirmed reversal makes of an operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reversing {
+    /// None is about it.
+    Nothing,
+    /// Its record was taken back. Where that was done by a record of its own, or after the list was made, it may be there still.
+    TakenBack { may_be_there: bool },
+    /// It took a record back: the one that this operation is confirmed as, by its index. Some destinations make a record of their own
+    /// for that.
+    TakesBack { of: u32, has_own_record: bool },
+}
+
+impl OperationSlot {
+    /// Whether it took a record back and left none: then no record is its own.
+    const fn is_silent(&self) -> bool {
+        matches!(self.reversing, Reversing::TakesBack { has_own_record: false, .. })
+    }
+
+    /// Whether its record was taken back, and must not be there.
+    const fn must_be_gone(&self) -> bool {
+        matches!(self.reversing, Reversing::TakenBack { may_be_there: false })
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -126,9 +151,24 @@ impl Matching {
                 .complete_until
                 .is_some_and(|until| operation.state.confirmed_at().is_some_and(|at| at > until)),
             has_unknown_currency: money.is_some_and(|money| !is_currency(&money.currency)),
+            reversing: Reversing::Nothing,
         });
         self.by_id.insert(id, index);
         Ok(())
+    }
+
+    /// Says that a confirmed operation took a record back; `of` is the operation that is confirmed as that very record, where there is
+    /// one. It is said once everything was taken in; whatever was not is left out.
+    pub fn take_back(&mut self, by: &Operation, of: Option<OperationId>) {
+        let find = |id: OperationId| self.by_id.get(&id.as_u128()).copied();
+        let (place, of) = (find(by.id), of.and_then(find).unwrap_or(NONE));
+        let is_fresh = self.complete_until.is_some_and(|until| by.state.confirmed_at().is_some_and(|at| at > until));
+        if let Some(slot) = self.operations.get_mut(of as usize) {
+            slot.reversing = Reversing::TakenBack { may_be_there: is_fresh };
+        }
+        if let Some(slot) = place.and_then(|place| self.operations.get_mut(place as usize)) {
+            slot.reversing = Reversing::TakesBack { of, has_own_record: false };
+        }
     }
 
     /// Takes in a record with its links; the operations were taken in before.
@@ -214,7 +254,7 @@ impl Matching {
     /// Says where everything lies.
     pub fn decide(self) -> Decided {
         let Self {
-            operations,
+            mut operations,
             by_id,
             records,
             by_reference,
@@ -241,11 +281,13 @@ impl Matching {
             }
             is_same
         });
+        let restated = see_reversals(&mut operations, &records, &links);
         let sides = Sides { operations: &operations, records: &records, links: &links };
         let mut decided = Decided {
             operations: vec![OperationPlace::default(); operations.len()],
             records: vec![RecordPlace::default(); records.len()],
             gatherings: HashMap::new(),
+            restated,
             ids: Vec::new(),
             in_question: HashMap::new(),
             totals: Vec::new(),
@@ -257,6 +299,50 @@ impl Matching {
         decided.ids = operations.into_iter().map(|slot| slot.id).collect();
         decided
     }
+}
+
+/// Sees which reversals have a record of their own, and says what the amount of each is then: that of its record, whose sign is the
+/// destination's to choose; without a record, none.
+fn see_reversals(
+    operations: &mut [OperationSlot],
+    records: &[RecordSlot],
+    links: &[LinkSlot],
+) -> HashMap<u32, Option<Decimal>> {
+    let mut own: HashMap<u32, (u32, Option<Decimal>)> = HashMap::new();
+    let sides = Sides { operations, records, links };
+    for link in links {
+        let reversing = sides.operation(link.operation).map(|slot| slot.reversing);
+        let Some(Reversing::TakesBack { of, .. }) = reversing else { continue };
+        let live = sides.record(link.record).filter(|record| !record.is_void && record.repeats == NONE);
+        // What it took back is no record of its own, though some report that very id.
+        if let Some(record) = live.filter(|_| sides.links_of(link.record).iter().all(|other| other.operation != of)) {
+            own.entry(link.operation).or_insert((of, record.amount));
+        }
+    }
+    for (by, (of, _)) in &own {
+        if let Some(slot) = operations.get_mut(*by as usize) {
+            slot.reversing = Reversing::TakesBack { of: *of, has_own_record: true };
+        }
+        if let Some(slot) = operations.get_mut(*of as usize) {
+            slot.reversing = Reversing::TakenBack { may_be_there: true };
+        }
+    }
+    let mut restated = HashMap::new();
+    for (slot, at) in operations.iter_mut().zip(0_u32..) {
+        let Reversing::TakesBack { .. } = slot.reversing else { continue };
+        let theirs = own.get(&at).map(|(_, amount)| *amount);
+        slot.amount = match (theirs, slot.amount) {
+            (Some(Some(theirs)), Some(ours)) if theirs.abs() == ours.abs() => Some(theirs),
+            (Some(_), ours) => ours,
+            (None, _) => {
+                // The first is none.
+                slot.currency = 0;
+                None
+            }
+        };
+        restated.insert(at, slot.amount);
+    }
+    restated
 }
 
 fn index(length: usize) -> Option<u32> {
@@ -386,6 +472,8 @@ pub struct OperationVerdict {
     pub is_superseded: bool,
     /// Whether its group has void records only.
     pub has_only_void: bool,
+    /// Whether its record was taken back, and a live one is there all the same.
+    pub is_still_there: bool,
 }
 
 /// Where a record lies.
@@ -412,11 +500,19 @@ struct OperationPlace {
     first: u32,
     is_superseded: bool,
     has_only_void: bool,
+    is_still_there: bool,
 }
 
 impl Default for OperationPlace {
     fn default() -> Self {
-        Self { bucket: Bucket::NotExpected, record: NONE, first: NONE, is_superseded: false, has_only_void: false }
+        Self {
+            bucket: Bucket::NotExpected,
+            record: NONE,
+            first: NONE,
+            is_superseded: false,
+            has_only_void: false,
+            is_still_there: false,
+        }
     }
 }
 
@@ -446,6 +542,8 @@ pub struct Decided {
     records: Vec<RecordPlace>,
     /// By the first record.
     gatherings: HashMap<u32, Gathering>,
+    /// The amounts of reversals, as they were compared.
+    restated: HashMap<u32, Option<Decimal>>,
     ids: Vec<u128>,
     /// Operations that are missing or pending and stand beside no record, by their money.
     in_question: HashMap<(String, Decimal), Vec<u32>>,
@@ -474,7 +572,7 @@ impl Decided {
     /// Where the operation at an index lies.
     pub fn operation(&self, at: u32) -> Option<OperationVerdict> {
         let place = self.operations.get(at as usize)?;
-        let OperationPlace { bucket, record, first, is_superseded, has_only_void } = *place;
+        let OperationPlace { bucket, record, first, is_superseded, has_only_void, is_still_there } = *place;
         let gathering = self.gatherings.get(&first).copied();
         Some(OperationVerdict {
             bucket,
@@ -483,7 +581,14 @@ impl Decided {
             gathering,
             is_superseded,
             has_only_void,
+            is_still_there,
         })
+    }
+
+    /// The amount as which the operation at an index was compared and added up, where that is not its own: of a reversal, that of its
+    /// record, or none without one.
+    pub fn restated(&self, at: u32) -> Option<Option<Decimal>> {
+        self.restated.get(&at).copied()
     }
 
     /// Where the record at an index lies, in the order in which they were taken in.
@@ -525,7 +630,9 @@ impl Decided {
                 .operation(*at)
                 .is_some_and(|slot| slot.superseded_by != 0 && (live.is_empty() || ids.contains(&slot.superseded_by)))
         };
-        let (replaced, counted): (Vec<u32>, Vec<u32>) = operations.iter().partition(|at| is_replaced(at));
+        let (replaced, rest): (Vec<u32>, Vec<u32>) = operations.iter().partition(|at| is_replaced(at));
+        let is_silent = |at: &u32| sides.operation(*at).is_some_and(OperationSlot::is_silent);
+        let (silent, counted): (Vec<u32>, Vec<u32>) = rest.into_iter().partition(is_silent);
         let is_listed_differently = records
             .iter()
             .any(|at| sides.record(*at).is_some_and(|record| record.first != NONE && record.repeats == NONE));
@@ -540,18 +647,24 @@ impl Decided {
         for at in &replaced {
             self.put_operation(*at, OperationPlace { first, is_superseded: true, ..OperationPlace::default() });
         }
+        for at in &silent {
+            self.put_operation(*at, OperationPlace { first, ..OperationPlace::default() });
+        }
         for at in &counted {
             let Some(slot) = sides.operation(*at) else { continue };
-            let bucket = if live.is_empty() { without_record(slot.expectation, slot.is_fresh) } else { judged.bucket };
+            let bucket = if live.is_empty() { without_record(slot) } else { judged.bucket };
             let has_only_void = live.is_empty() && !records.is_empty();
-            self.put_operation(*at, OperationPlace { bucket, first, has_only_void, ..OperationPlace::default() });
+            let is_still_there = !live.is_empty() && slot.must_be_gone();
+            let place = OperationPlace { bucket, first, has_only_void, is_still_there, ..OperationPlace::default() };
+            self.put_operation(*at, place);
         }
         for at in records {
             let Some(slot) = sides.record(*at) else { continue };
             let links = sides.links_of(*at);
             let beside = links.iter().map(|link| link.operation).find(|operation| {
                 let held = self.operations.get(*operation as usize);
-                is_live(at) && held.is_some_and(|held| held.record == NONE && !held.is_superseded)
+                let is_free = held.is_some_and(|held| held.record == NONE && !held.is_superseded);
+                is_live(at) && is_free && !is_silent(operation)
             });
             if let Some(operation) = beside.and_then(|operation| self.operations.get_mut(operation as usize)) {
                 operation.record = *at;
@@ -613,9 +726,10 @@ fn count(number: usize) -> u32 {
 }
 
 /// Where an operation lies of which no live record was found; a fresh one was confirmed too late for the list.
-const fn without_record(expectation: Expectation, is_fresh: bool) -> Bucket {
-    match expectation {
-        Expectation::Live if is_fresh => Bucket::Pending,
+const fn without_record(slot: &OperationSlot) -> Bucket {
+    match slot.expectation {
+        Expectation::Live if matches!(slot.reversing, Reversing::TakenBack { .. }) => Bucket::TakenBack,
+        Expectation::Live if slot.is_fresh => Bucket::Pending,
         Expectation::Live => Bucket::Missing,
         Expectation::Settling | Expectation::Open => Bucket::Pending,
         Expectation::Nothing => Bucket::NotExpected,
@@ -651,7 +765,7 @@ fn judge(sides: &Sides<'_>, operations: &[u32], live: &[u32], listed_differently
         Money::Differs(theirs) => Some(theirs),
         Money::Same | Money::Unknown | Money::UnknownCurrency => None,
     };
-    let may_be_there = slots.iter().all(|slot| slot.expectation != Expectation::Nothing);
+    let may_be_there = slots.iter().all(|slot| slot.expectation != Expectation::Nothing && !slot.must_be_gone());
     if !agrees || !may_be_there || matches!(money, Money::Differs(_) | Money::UnknownCurrency) {
         return Judged { bucket: Bucket::Mismatched, disagreeing };
     }

@@ -98,12 +98,24 @@ struct Outcome {
 }
 
 fn reconcile(operations: &[Operation], records: &[Record]) -> Outcome {
-    let mut matching = Matching::default();
+    reconcile_with(operations, records, Matching::default(), &[])
+}
+
+/// With reversals: which operation took a record back, and which one is confirmed as that very record.
+fn reconcile_with(
+    operations: &[Operation],
+    records: &[Record],
+    mut matching: Matching,
+    reversals: &[(usize, Option<usize>)],
+) -> Outcome {
     for operation in operations {
         matching.add_operation(operation).unwrap();
     }
     for record in records {
         matching.add_record(record, &links(operations, record)).unwrap();
+    }
+    for (by, of) in reversals {
+        matching.take_back(&operations[*by], of.map(|of| operations[of].id));
     }
     let decided = matching.decide();
     let index = |length: usize| 0..u32::try_from(length).unwrap();
@@ -211,6 +223,51 @@ fn what_is_not_settled_is_pending_and_what_failed_must_not_be_there() {
     let outcome = reconcile(&ours[..1], &[found(&ours[0])]);
     assert_eq!(outcome.operations, [Bucket::Matched], "found, and everything agrees: it settles");
     assert_eq!(reconcile(&ours[1..], &[found(&ours[1])]).operations, [Bucket::Mismatched]);
+}
+
+#[test]
+fn what_was_taken_back_is_not_missing_and_must_be_gone() {
+    let reversal = |reference: &str| operation(2, confirmed(reference), "100.00", "EUR");
+    let of = || operation(1, confirmed("R-1"), "100.00", "EUR");
+    let reconcile =
+        |ours: &[Operation], theirs: &[Record]| reconcile_with(ours, theirs, Matching::default(), &[(1, Some(0))]);
+    let hundred: Decimal = "100.00".parse().unwrap();
+    // Some report an id of their own for the deletion, some that of the record.
+    for reported in ["DELETED-9", "R-1"] {
+        let ours = [of(), reversal(reported)];
+        let gone = reconcile(&ours, &[]);
+        assert_eq!(gone.operations, [Bucket::TakenBack, Bucket::NotExpected], "{reported}");
+        assert_eq!(sums(&gone.totals), (hundred, Decimal::ZERO), "the reversal adds nothing of its own");
+        let line = gone.totals.iter().find(|total| total.bucket == Bucket::TakenBack).unwrap();
+        assert_eq!((line.operations, line.source, line.records), (1, hundred, 0));
+        let void = Record { is_void: true, ..record("R-1", "100.00", "EUR") };
+        let voided = reconcile(&ours, std::slice::from_ref(&void));
+        assert_eq!(voided.operations, [Bucket::TakenBack, Bucket::NotExpected], "{reported}");
+        assert_eq!(voided.records, [Bucket::Void]);
+        let there = reconcile(&ours, &[record("R-1", "100.00", "EUR")]);
+        assert_eq!(there.operations, [Bucket::Mismatched, Bucket::NotExpected], "{reported}");
+        assert_eq!(there.records, [Bucket::Mismatched]);
+    }
+    // A destination that posts against it keeps both, with whatever sign.
+    for amount in ["-100.00", "100.00"] {
+        let posted =
+            reconcile(&[of(), reversal("CN-1")], &[record("R-1", "100", "EUR"), record("CN-1", amount, "EUR")]);
+        assert_eq!(posted.operations, [Bucket::Matched, Bucket::Matched], "{amount}");
+        let (source, destination) = sums(&posted.totals);
+        assert_eq!(source, destination, "{amount}");
+    }
+    let less = reconcile(&[of(), reversal("CN-1")], &[record("R-1", "100", "EUR"), record("CN-1", "-90", "EUR")]);
+    assert_eq!(less.operations, [Bucket::Matched, Bucket::Mismatched], "it took back something else");
+    // A list that was made before does not contradict it.
+    let early = Matching::complete_until(Some(AT - chrono::TimeDelta::seconds(1)));
+    let ours = [of(), reversal("R-1")];
+    let listed = reconcile_with(&ours, &[record("R-1", "100", "EUR")], early, &[(1, Some(0))]);
+    assert_eq!(listed.operations[0], Bucket::Matched);
+    // The record too many of a duplicate goes; the other one stays matched.
+    let ours = [of(), operation(2, confirmed("R-1b"), "", "")];
+    let one_left = [record("R-1", "100", "EUR")];
+    let outcome = reconcile_with(&ours, &one_left, Matching::default(), &[(1, None)]);
+    assert_eq!(outcome.operations, [Bucket::Matched, Bucket::NotExpected]);
 }
 
 #[test]

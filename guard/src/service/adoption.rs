@@ -214,8 +214,9 @@ impl Guard {
         let entry = Entry::following((0, ChainHash::START), at, actor.clone(), EntryKind::Adopted, facts);
         let id = OperationId::new(at, self.inner.entropy.bytes());
         let (workflow, payload) = (&*workflow, &payload);
+        let money = workflow.workflow.money(payload);
         let founding =
-            Founding { id, key, state, entry, fingerprint, workflow, payload, attempt: None, amendment: None };
+            Founding { id, key, state, entry, fingerprint, workflow, payload, attempt: None, amendment: None, money };
         let mut new = founding.into_new();
         new.operation.fingerprint_scheme = FINGERPRINT_SCHEME_OF_RECORD;
         let operation = match self.inner.store.insert_if_absent(new.clone()).await? {

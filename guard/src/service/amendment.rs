@@ -224,7 +224,7 @@ impl Guard {
                 state: AmendmentState::AwaitingApproval,
             };
             let is_stored = match next {
-                None => self.propose_first(next_key, &amendment, &payload, &workflow).await?,
+                None => self.propose_first(next_key, &amendment, &payload, money.clone(), &workflow).await?,
                 Some(rejected) => self.propose_again(&rejected, &amendment, &payload, money, &workflow).await?,
             };
             if is_stored {
@@ -569,6 +569,7 @@ impl Guard {
         key: OperationKey,
         amendment: &Amendment,
         payload: &Payload,
+        money: Option<Money>,
         workflow: &VersionedWorkflow,
     ) -> Result<bool, Refusal> {
         let state = State::AwaitingApproval;
@@ -585,6 +586,7 @@ impl Guard {
             payload,
             attempt: None,
             amendment: Some(amendment.clone()),
+            money,
         };
         let new = founding.into_new();
         let id = new.operation.id;

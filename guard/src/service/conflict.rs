@@ -477,6 +477,7 @@ impl Guard {
             payload: &payload,
             attempt: None,
             amendment: None,
+            money: workflow.workflow.money(&payload),
         };
         Ok(self.inner.store.insert_if_absent(founding.into_new()).await?)
     }

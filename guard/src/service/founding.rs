@@ -7,6 +7,7 @@ use crate::decision::DecisionName;
 use crate::fingerprint::{FINGERPRINT_SCHEME, Fingerprint};
 use crate::id::OperationId;
 use crate::key::OperationKey;
+use crate::money::Money;
 use crate::operation::{Attempt, Operation};
 use crate::payload::Payload;
 use crate::retention::Content;
@@ -35,14 +36,15 @@ pub(super) struct Founding<'a> {
     pub attempt: Option<Attempt>,
     /// The amendment that proposes it.
     pub amendment: Option<Amendment>,
+    /// What is at stake: as the workflow reads it from the payload; of a reversal, what it takes back.
+    pub money: Option<Money>,
 }
 
 impl Founding<'_> {
     /// The operation, with everything that is kept with it.
     pub(super) fn into_new(self) -> NewOperation {
-        let Self { id, key, state, entry, fingerprint, workflow, payload, attempt, amendment } = self;
+        let Self { id, key, state, entry, fingerprint, workflow, payload, attempt, amendment, money } = self;
         let rules = &workflow.workflow;
-        let money = rules.money(payload);
         let look = rules.look(&key, money.as_ref(), payload);
         let operation = Operation {
             id,

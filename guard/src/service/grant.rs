@@ -57,6 +57,7 @@ impl Guard {
             payload: &request.payload,
             attempt: Some(attempt),
             amendment: None,
+            money: workflow.workflow.money(&request.payload),
         };
         let new = founding.into_new();
         let operation = new.operation.clone();

@@ -4,6 +4,7 @@
 //! them but a few bytes. A run that broke off is taken up by sending the same records again; what it has moved by then is not moved
 //! twice, since each operation keeps what was last said of it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -11,11 +12,13 @@ use async_trait::async_trait;
 
 use super::{Guard, TRIES_MAX, Transition, contended, require, text};
 use crate::actor::Actor;
+use crate::amendment::{Amendment, AmendmentStateName};
 use crate::clock::Timestamp;
 use crate::event::Event;
 use crate::id::{OperationId, ReconciliationId};
 use crate::json::Json;
 use crate::lookup::{Finding, REFERENCES_MAX};
+use crate::money::Money;
 use crate::operation::{Operation, of_external_reference};
 use crate::payload::Payload;
 use crate::person::Person;
@@ -52,6 +55,9 @@ const COVERAGE_MAX: usize = 200;
 
 /// Operations in question are looked at for candidates where at most this many have the same amount.
 const SAME_AMOUNT_MAX: usize = 20;
+
+/// What an operation is whose record was taken back and is there still.
+const TAKEN_BACK: &str = "reversed";
 
 /// Gives the records of a file or a list, as often as it is asked to.
 #[async_trait]
@@ -172,7 +178,7 @@ impl Guard {
                 summary.moved += u64::from(self.say(&run, said).await?);
             }
         }
-        for bucket in [Bucket::Matched, Bucket::Missing] {
+        for bucket in [Bucket::Matched, Bucket::Missing, Bucket::TakenBack] {
             self.mark(&run, bucket).await?;
         }
         let finished_at = Some(self.now());
@@ -214,7 +220,7 @@ impl Guard {
         loop {
             let batch = records.batch().await?;
             if batch.is_empty() {
-                return Ok(matching.decide());
+                break;
             }
             let known = self.known(run, workflow, &batch).await?;
             for record in &batch {
@@ -229,6 +235,39 @@ impl Guard {
                     links.push(Link { operation: operation.id, agrees, is_complete });
                 }
                 matching.add_record(record, &links).map_err(too_many)?;
+            }
+        }
+        for (by, of) in self.confirmed_reversals(&run.scope).await? {
+            matching.take_back(&by, of);
+        }
+        Ok(matching.decide())
+    }
+
+    /// The operations of a workflow and company that took a record back, each with the one that is confirmed as that very record; none
+    /// where that is confirmed as another one. Each was approved by people, so that there are few.
+    async fn confirmed_reversals(&self, scope: &RunScope) -> Result<Vec<(Operation, Option<OperationId>)>, Refusal> {
+        let store = &self.inner.store;
+        let reach = Reach::over([scope.company.clone()], [scope.workflow.clone()]);
+        let mut page = PageRequest { cursor: None, limit: PAGE_ROWS_MAX };
+        let mut found = Vec::new();
+        loop {
+            let begun = store.amendments(&reach, Some(AmendmentStateName::Begun), &page).await?;
+            let reversals: Vec<_> = begun.rows.into_iter().filter(Amendment::is_reversal).collect();
+            let ids: Vec<OperationId> =
+                reversals.iter().flat_map(|asked| [asked.operation, asked.base.operation]).collect();
+            let held = store.operations_by_id(&ids).await?;
+            let held: HashMap<OperationId, Operation> = held.into_iter().map(|held| (held.id, held)).collect();
+            for asked in reversals {
+                let by = held.get(&asked.operation).filter(|by| by.state.name() == StateName::Confirmed);
+                let of = held.get(&asked.base.operation).filter(|of| {
+                    of.state.name() == StateName::Confirmed
+                        && of.state.destination_reference() == Some(asked.base.destination_reference.as_str())
+                });
+                found.extend(by.map(|by| (by.clone(), of.map(|of| of.id))));
+            }
+            page.cursor = begun.next;
+            if page.cursor.is_none() {
+                return Ok(found);
             }
         }
     }
@@ -309,8 +348,8 @@ impl Guard {
             let found: HashMap<OperationId, Operation> =
                 found.into_iter().map(|operation| (operation.id, operation)).collect();
             let row = |at: &u32| {
-                let operation = found.get(&writing.decided.operation_at(*at)?)?;
-                Some(writing.operation_row(*at, &writing.decided.operation(*at)?, operation))
+                let operation = restated(writing.decided, *at, found.get(&writing.decided.operation_at(*at)?)?);
+                Some(writing.operation_row(*at, &writing.decided.operation(*at)?, &operation))
             };
             let rows: Vec<Row> = chunk.iter().filter_map(row).collect();
             self.add_rows(writing.run, rows).await?;
@@ -596,22 +635,28 @@ impl<'a> Writing<'a> {
         let id_at = |at: Option<u32>| at.and_then(|at| self.decided.operation_at(at));
         let (beside, about) = (id_at(verdict.operation), id_at(verdict.about));
         let beside = beside.and_then(|id| known.operations.get(&id));
+        let beside = beside.zip(verdict.operation).map(|((operation, payload), at)| {
+            (restated(self.decided, at, operation), payload.as_ref(), self.decided.operation(at))
+        });
         let is_live = !record.is_void && !verdict.repeats;
         if is_live {
             self.cover(record, about.and_then(|id| known.operations.get(&id)).map(|(operation, _)| operation));
         }
         let mut disagreements = Vec::new();
         let mut notes = notes_of(verdict, record);
-        if let Some((operation, payload)) = beside {
-            let compared = compare(self.workflow, operation, payload.as_ref(), record);
+        if let Some((operation, payload, place)) = &beside {
+            let operation: &Operation = operation;
+            let is_still_there = place.is_some_and(|place| place.is_still_there);
+            let compared = compare(self.workflow, operation, *payload, record);
             let is_plain = verdict.gathering.is_none_or(|gathering| gathering.operations <= 1 && gathering.live <= 1);
             let money = if is_plain { money_disagreement(operation, record) } else { None };
-            let state =
-                (verdict.bucket == Bucket::Mismatched && is_unexpected(&operation.state)).then(|| Disagreement {
-                    field: "state".to_owned(),
-                    ours: Some(operation.state.name().as_str().to_owned()),
-                    theirs: Some("found".to_owned()),
-                });
+            let is_contradicted = is_still_there || is_unexpected(&operation.state);
+            let held = if is_still_there { TAKEN_BACK } else { operation.state.name().as_str() };
+            let state = (verdict.bucket == Bucket::Mismatched && is_contradicted).then(|| Disagreement {
+                field: "state".to_owned(),
+                ours: Some(held.to_owned()),
+                theirs: Some("found".to_owned()),
+            });
             let of_money = || amount_difference(self.workflow, operation, &record.amount?);
             let of_money = money.as_ref().and_then(|_| of_money());
             let differences = compared.differences.iter().cloned().chain(of_money).collect();
@@ -619,7 +664,12 @@ impl<'a> Writing<'a> {
             if verdict.bucket == Bucket::Pending && is_settling && !compared.is_complete {
                 notes.push(Note::NotAllCompared);
             }
-            let finding = finding_of(verdict.bucket, is_plain, operation, record, differences);
+            // What is wrong then is the taking back: that is shown, and moves nothing of the operation whose record it is.
+            let finding = if is_still_there {
+                None
+            } else {
+                finding_of(verdict.bucket, is_plain, operation, record, differences)
+            };
             disagreements = compared.disagreements;
             disagreements.extend(money.into_iter().chain(state));
             if finding.is_some() || verdict.bucket == Bucket::Mismatched {
@@ -636,13 +686,13 @@ impl<'a> Writing<'a> {
             let (references, operations) = self.duplicates.entry(verdict.first).or_default();
             let reference = record.destination_reference.as_ref().or(record.external_reference.as_ref());
             references.extend(reference.filter(|_| references.len() < REFERENCES_MAX && is_live).cloned());
-            operations.extend(beside.map(|(operation, _)| operation.id));
+            operations.extend(beside.as_ref().map(|(operation, ..)| operation.id));
         }
         Row {
             number: u64::from(at) + 1,
             bucket: verdict.bucket,
             together: u64::from(verdict.first) + 1,
-            operation: beside.map(|(operation, _)| source_side(operation)),
+            operation: beside.as_ref().map(|(operation, ..)| source_side(operation)),
             record: Some(RecordSide {
                 line: record.line,
                 destination_reference: record.destination_reference.clone(),
@@ -789,8 +839,17 @@ fn finding_of(
         | Bucket::Unguarded
         | Bucket::Pending
         | Bucket::Void
-        | Bucket::NotExpected => None,
+        | Bucket::NotExpected
+        | Bucket::TakenBack => None,
     }
+}
+
+/// The operation with the amount as which it was compared.
+fn restated<'a>(decided: &Decided, at: u32, operation: &'a Operation) -> Cow<'a, Operation> {
+    let Some(amount) = decided.restated(at) else { return Cow::Borrowed(operation) };
+    let money = operation.money.as_ref().zip(amount);
+    let money = money.map(|(money, amount)| Money { amount, currency: money.currency.clone() });
+    Cow::Owned(Operation { money, ..operation.clone() })
 }
 
 fn source_side(operation: &Operation) -> SourceSide {

@@ -12,6 +12,7 @@ use crate::fingerprint::Fingerprint;
 use crate::id::{AmendmentId, OperationId};
 use crate::json::Json;
 use crate::key::REVERSALS_MAX;
+use crate::money::Money;
 use crate::operation::Operation;
 use crate::payload::Payload;
 use crate::person::Person;
@@ -62,6 +63,7 @@ impl Guard {
             let workflow = self.workflow_in_force(of.key.workflow.as_str(), &person.reach).await?;
             let content = Payload::new(payload(&of, record)).map_err(|error| Refusal::field("record", error))?;
             let (key, rejected) = self.place_of_reversal(&of, record).await?;
+            let money = money_taken_back(&of, record);
             let at = self.now();
             let rules = &workflow.workflow.amendment;
             let amendment = Amendment {
@@ -92,8 +94,8 @@ impl Guard {
                 state: AmendmentState::AwaitingApproval,
             };
             let is_stored = match rejected {
-                None => self.propose_first(key, &amendment, &content, &workflow).await?,
-                Some(rejected) => self.propose_again(&rejected, &amendment, &content, None, &workflow).await?,
+                None => self.propose_first(key, &amendment, &content, money.clone(), &workflow).await?,
+                Some(rejected) => self.propose_again(&rejected, &amendment, &content, money, &workflow).await?,
             };
             if is_stored {
                 self.tell_reversed(&of, amendment.operation).await;
@@ -432,6 +434,13 @@ impl Guard {
         );
         Err(Refusal::field("action", message))
     }
+}
+
+/// What is at stake where a record is taken back: the money of its operation, where that is confirmed as this very record. A record too
+/// many is in nobody's books, so that nothing is taken from them with it.
+fn money_taken_back(of: &Operation, record: &str) -> Option<Money> {
+    let is_its_own = of.state.name() == StateName::Confirmed && of.state.destination_reference() == Some(record);
+    of.money.clone().filter(|_| is_its_own)
 }
 
 fn may_ask(person: &Person) -> Result<(), Refusal> {

@@ -69,6 +69,7 @@ pub struct Counts {
     pub pending: u64,
     pub void: u64,
     pub not_expected: u64,
+    pub taken_back: u64,
 }
 
 /// Numbers and money of one bucket in one currency.
@@ -121,6 +122,7 @@ impl ReconciliationAnswer {
                     pending: count(Bucket::Pending),
                     void: count(Bucket::Void),
                     not_expected: count(Bucket::NotExpected),
+                    taken_back: count(Bucket::TakenBack),
                 },
                 totals: totals
                     .iter()

@@ -2,7 +2,7 @@
 //!
 //! A certificate is an entry of the administration. Its figures are added up anew from the entries of the operations: where each stood
 //! at the moment that the certificate names. What was in conflict then, and which revision had been superseded, is not told there; the
-//! lines of superseded and of other confirmed operations are therefore compared together.
+//! lines of superseded and of other confirmed operations are therefore compared together, as are those of reversals.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -47,8 +47,14 @@ pub(super) struct Certificates {
     all: Vec<Measured>,
 }
 
-/// Where an operation stood, and since when: in the order of its entries.
-pub(super) type States = Vec<(Timestamp, StateName)>;
+/// What the entries of an operation tell of where it stood.
+#[derive(Clone, Debug, Default)]
+pub(super) struct States {
+    /// Where, and since when: in the order of its entries.
+    pub states: Vec<(Timestamp, StateName)>,
+    /// Whether it takes a record back.
+    pub is_reversal: bool,
+}
 
 impl Certificates {
     /// Reads every certificate that was signed, and compares each with its SHA-256 and with what is shown of it.
@@ -156,13 +162,14 @@ impl Measured {
         if operation.key.company.as_str() != totals.company || !totals.span.holds(day) {
             return;
         }
-        let then = states.iter().rev().find(|(at, _)| *at <= totals.as_of);
+        let then = states.states.iter().rev().find(|(at, _)| *at <= totals.as_of);
         let Some((_, state)) = then else { return };
         let workflow = operation.key.workflow.as_str().to_owned();
         let currency = operation.money.as_ref().map(|money| money.currency.clone());
         let sum = self.lines.entry((workflow, *state, currency)).or_default();
         sum.operations += 1;
         let amount = operation.money.as_ref().map_or(Decimal::ZERO, |money| money.amount);
+        let amount = if states.is_reversal { -amount } else { amount };
         // A sum that does not fit was not signed.
         sum.amount = sum.amount.checked_add(amount).unwrap_or(Decimal::MAX);
         self.operations += 1;

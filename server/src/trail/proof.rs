@@ -187,7 +187,7 @@ impl Told {
         fingerprint: None,
         lease: None,
         destination_reference: None,
-        states: Vec::new(),
+        states: States { states: Vec::new(), is_reversal: false },
     };
 
     /// Takes the next entry in, if it is the next one and fits its hash.
@@ -202,9 +202,11 @@ impl Told {
         self.hash = entry.hash;
         let fact = |name: &str| entry.detail.member(name).and_then(Json::as_str).map(ToOwned::to_owned);
         if let Some(state) = fact("state") {
-            self.states.extend(StateName::parse(&state).map(|state| (entry.at, state)));
+            self.states.states.extend(StateName::parse(&state).map(|state| (entry.at, state)));
             self.state = Some(state);
         }
+        // Only the proposal of a reversal names the record.
+        self.states.is_reversal |= entry.kind == EntryKind::AmendmentProposed && fact("record").is_some();
         match entry.kind {
             EntryKind::Begun | EntryKind::Registered | EntryKind::AmendmentProposed | EntryKind::Adopted => {
                 self.destination_reference = fact("destination_reference").or(self.destination_reference.take());

@@ -1,13 +1,17 @@
 //! Reconciliation: what the destination holds, handed in as a file.
 
+use guard::id::PersonId;
+use guard::period::Span;
+use guard::person::{Person, Role};
 use guard::reconciliation::Bucket;
+use guard::service::{Approving, AskedReversal, Signing};
 use guard::token::{Reach, Scope};
 use reqwest::Method;
 use serde_json::Value;
 
 use crate::answer::{Answer, Grant};
 use crate::desk::{Desk, Worker};
-use crate::support::{Fresh, on_both};
+use crate::support::{Fresh, now, on_both};
 
 on_both!(
     everything_lies_in_its_bucket_and_both_sides_add_up,
@@ -21,6 +25,7 @@ on_both!(
     amounts_leave_as_numbers_and_texts_as_texts,
     two_refunds_of_one_bill_add_up,
     minor_units_are_those_of_their_currency,
+    what_was_taken_back_has_a_line_of_its_own,
 );
 
 /// Hands a file in.
@@ -380,5 +385,73 @@ async fn minor_units_are_those_of_their_currency(fresh: Fresh) {
         ["R-1", "R-5"],
         "nothing is assumed of a currency that nobody knows: {run}"
     );
+    desk.close().await;
+}
+
+fn finance(name: &str) -> Person {
+    let email = format!("{name}@example.test");
+    Person { id: PersonId::new(now(), [7; 16]), email, role: Role::Finance, reach: Reach::EVERYTHING }
+}
+
+/// The record of an operation is asked to be taken back, approved, and taken back.
+async fn take_back(desk: &Desk, worker: &Worker, of: &Grant, document: &str, record: &str, reference: &str) -> Grant {
+    let guard = &desk.server.guard;
+    let version = async |id| guard.operation(&Reach::EVERYTHING, id).await.unwrap().version;
+    let id = of.id.parse().unwrap();
+    let asked = AskedReversal { record, reason: "sold by mistake", requested_by: None };
+    let asked = guard.ask_reversal(&finance("ada"), id, version(id).await, asked).await.unwrap();
+    let seen_version = version(asked.operation).await;
+    let approving = Approving { seen_version, reason: None, looked: None, despite_uncertainty: false };
+    guard.approve(&finance("grace"), asked.id, &approving).await.unwrap();
+    let payload =
+        format!(r#"{{"reverses":{{"operation":"{}","revision":1,"destination_reference":"{record}"}}}}"#, of.id);
+    let grant = worker.begin(document, &payload).with("action", r#""reverse""#).await.expect_proceed();
+    worker.confirm(&grant, reference).await.expect_state("confirmed");
+    grant
+}
+
+async fn what_was_taken_back_has_a_line_of_its_own(fresh: Fresh) {
+    let desk = Desk::over(fresh).await;
+    let worker = desk.worker("worker").await;
+    confirmed(&worker, "INV-1", "118.00", "R-1").await;
+    let gone = confirmed(&worker, "INV-2", "20.00", "R-2").await;
+    let there = confirmed(&worker, "INV-3", "30.00", "R-3").await;
+    let taken = take_back(&desk, &worker, &gone, "INV-2", "R-2", "DEL-2").await;
+    take_back(&desk, &worker, &there, "INV-3", "R-3", "DEL-3").await;
+    let run = table(&worker, "destination_reference,amount,currency\nR-1,118.00,EUR\nR-3,30.00,EUR\n").await;
+    let count = |name: &str| run["counts"][name].as_u64().unwrap();
+    let found = ["matched", "missing", "mismatched", "taken_back", "not_expected"].map(count);
+    assert_eq!(found, [1, 0, 1, 1, 2], "{run}");
+    assert_eq!(sums(&run), ("168.00".to_owned(), "148.00".to_owned()), "what is taken back is the difference");
+    let line = run["totals"].as_array().unwrap().iter().find(|total| total["bucket"] == "taken_back").unwrap();
+    assert_eq!((&line["source"], &line["destination"]), (&Value::from("20.00"), &Value::from("0")));
+    let still = rows(&worker, &run, "bucket=mismatched").await.json();
+    let difference = &still["rows"][0]["differences"][0];
+    assert_eq!((&difference["field"], &difference["source"]), (&Value::from("state"), &Value::from("reversed")));
+    // The columns of the export add up to what the totals say.
+    let csv = rows(&worker, &run, "format=csv").await.text;
+    let sum = |column: usize| -> rust_decimal::Decimal {
+        csv.lines().filter_map(|line| line.split(',').nth(column)?.parse::<rust_decimal::Decimal>().ok()).sum()
+    };
+    assert_eq!((sum(8).to_string(), sum(15).to_string()), ("168.00".to_owned(), "148.00".to_owned()), "{csv}");
+    assert_eq!(worker.read(&there.id).await["state"], "confirmed", "nothing is moved by it; the report tells it");
+    assert_eq!(worker.event_kinds(&gone.id).await.last().map(String::as_str), Some("reconciled"));
+    // The period in which it was asked has it below zero, and its certificate is proven.
+    let guard = &desk.server.guard;
+    desk.pass(10);
+    let today = guard.now().date_naive();
+    let span = Span { from: today.pred_opt().unwrap(), to: today };
+    let totals = guard.period_totals(&Reach::EVERYTHING, "ACME", span).await.unwrap();
+    let line = |is_reversal: bool| {
+        let line = totals.lines.iter().find(|line| line.is_reversal == is_reversal).unwrap();
+        (line.operations, line.amount.unwrap().to_string())
+    };
+    assert_eq!((line(false), line(true)), ((3, "168.00".to_owned()), (2, "-50.00".to_owned())), "{totals:?}");
+    let at_stake = guard.operation(&Reach::EVERYTHING, taken.id.parse().unwrap()).await.unwrap().money;
+    assert_eq!(at_stake.map(|money| money.amount.to_string()).as_deref(), Some("20.00"));
+    let signing = Signing { name: "Fay", statement: "it agrees", reason: "", seen: totals.fingerprint() };
+    guard.close_period(&finance("fay"), "ACME", span, &signing).await.unwrap();
+    let proof = server::trail::verify(&*desk.fresh.database.ledger, &guard.catalogue()).await.unwrap();
+    assert_eq!((proof.operations, proof.certificates), (5, 1));
     desk.close().await;
 }

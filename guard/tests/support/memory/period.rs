@@ -62,6 +62,10 @@ impl Periods for Memory {
                     state: operation.state.name(),
                     money: operation.money.clone(),
                     is_superseded: operation.superseded_by.is_some(),
+                    is_reversal: tables
+                        .amendments
+                        .iter()
+                        .any(|(amendment, _)| amendment.operation == operation.id && amendment.is_reversal()),
                     in_conflict: operation.open_conflicts > 0,
                     updated_at: operation.updated_at,
                     day,

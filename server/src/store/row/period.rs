@@ -62,6 +62,7 @@ pub struct PeriodOperationRow {
     pub amount: Option<String>,
     pub currency: Option<String>,
     pub is_superseded: bool,
+    pub is_reversal: bool,
     pub open_conflicts: i64,
     pub created_at: i64,
     pub updated_at: i64,
@@ -71,7 +72,9 @@ pub struct PeriodOperationRow {
 impl PeriodOperationRow {
     /// The columns of `operation`, in the order of the fields; behind them stands the day.
     pub const COLUMNS: &'static str = "operation.id, operation.workflow, operation.source_system, \
-         operation.action, operation.state, operation.amount, operation.currency, operation.superseded_by IS NOT NULL AS is_superseded, operation.open_conflicts, \
+         operation.action, operation.state, operation.amount, operation.currency, operation.superseded_by IS NOT NULL AS is_superseded, \
+         (operation.action LIKE 'reverse%' AND EXISTS (SELECT 1 FROM amendment \
+         WHERE amendment.operation = operation.id AND amendment.correction = 'reverse')) AS is_reversal, operation.open_conflicts, \
          operation.created_at, operation.updated_at";
 }
 
@@ -93,6 +96,7 @@ impl TryFrom<PeriodOperationRow> for PeriodRow {
             state: place.some("state", StateName::parse(&row.state))?,
             money,
             is_superseded: row.is_superseded,
+            is_reversal: row.is_reversal,
             in_conflict: row.open_conflicts > 0,
             updated_at: place.moment("updated_at", row.updated_at)?,
             day,

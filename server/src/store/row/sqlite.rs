@@ -494,6 +494,7 @@ impl FromSqlite for PeriodOperationRow {
             amount: columns.take()?,
             currency: columns.take()?,
             is_superseded: columns.take()?,
+            is_reversal: columns.take()?,
             open_conflicts: columns.take()?,
             created_at: columns.take()?,
             updated_at: columns.take()?,
