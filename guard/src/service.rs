@@ -283,6 +283,23 @@ impl Guard {
         }
         Ok(replaced)
     }
+
+    /// The same for changes of different operations together, each for itself, in their order.
+    async fn replace_each(&self, mut replacements: Vec<Replacement>) -> Result<Vec<Replaced>, Refusal> {
+        let mut reversals = Vec::with_capacity(replacements.len());
+        for replacement in &mut replacements {
+            replacement.operation.content = replacement.content();
+            let Operation { id, key, state, .. } = &replacement.operation;
+            reversals.push((key.may_be_reversal() && state.name() == StateName::Confirmed).then_some(*id));
+        }
+        let replaced = self.inner.store.replace_all(replacements).await?;
+        for (reversal, replaced) in reversals.into_iter().zip(&replaced) {
+            if let (Some(reversal), Replaced::Replaced) = (reversal, replaced) {
+                Box::pin(self.tell_what_was_reversed(reversal)).await;
+            }
+        }
+        Ok(replaced)
+    }
 }
 
 /// One change of an operation, before it is written.

@@ -174,9 +174,7 @@ impl Guard {
         let is_most = contradictions > CONTRADICTIONS_ALWAYS_OPENED && contradictions * 2 > compared;
         summary.is_held_back = has_more || (is_most && !request.opens_all);
         if !summary.is_held_back {
-            for said in &said {
-                summary.moved += u64::from(self.say(&run, said).await?);
-            }
+            summary.moved = self.say_each(&run, said).await?;
         }
         for bucket in [Bucket::Matched, Bucket::Missing, Bucket::TakenBack] {
             self.mark(&run, bucket).await?;
@@ -281,7 +279,8 @@ impl Guard {
         let references: Vec<String> = references.into_iter().cloned().collect();
         let mut found = store.operations_by_reference(name, company, &references, LINKED_PER_BATCH_MAX).await?;
         let named = batch.iter().filter_map(|record| of_external_reference(record.external_reference.as_deref()?));
-        let named: HashSet<OperationId> = named.filter(|id| found.iter().all(|known| known.id != *id)).collect();
+        let held: HashSet<OperationId> = found.iter().map(|known| known.id).collect();
+        let named: HashSet<OperationId> = named.filter(|id| !held.contains(id)).collect();
         let named: Vec<OperationId> = named.into_iter().collect();
         let of_scope = |operation: &Operation| {
             operation.key.workflow.as_str() == name && operation.key.company.as_str() == company
@@ -324,15 +323,16 @@ impl Guard {
             }
             let known = self.known(writing.run, writing.workflow, &batch).await?;
             let mut rows = Vec::with_capacity(batch.len());
+            let mut unguarded = Vec::new();
             for record in &batch {
                 let Some(verdict) = writing.decided.record(at) else { return Err(contended()) };
-                let mut row = writing.record_row(at, &verdict, record, &known);
                 if verdict.bucket == Bucket::Unguarded {
-                    row.candidates = self.candidates(writing, record).await?;
+                    unguarded.push((rows.len(), record));
                 }
-                rows.push(row);
+                rows.push(writing.record_row(at, &verdict, record, &known));
                 at += 1;
             }
+            self.find_candidates(writing, &unguarded, &mut rows).await?;
             self.add_rows(writing.run, rows).await?;
         }
     }
@@ -364,37 +364,90 @@ impl Guard {
         }
     }
 
-    /// Operations in question that have the money of an unguarded record and, as far as that can be told, its key fields.
-    async fn candidates(&self, writing: &Writing<'_>, record: &Record) -> Result<Vec<Candidate>, Refusal> {
-        let places = writing.decided.in_question(record);
-        if places.is_empty() || places.len() > SAME_AMOUNT_MAX {
-            return Ok(Vec::new());
+    /// Puts beside each of these records (with the index of its row) the operations in question that have its money and, as far as that
+    /// can be told, its key fields. They are read together for all of them: a file of nothing but such records would otherwise ask the
+    /// store three times for each.
+    async fn find_candidates(
+        &self,
+        writing: &Writing<'_>,
+        unguarded: &[(usize, &Record)],
+        rows: &mut [Row],
+    ) -> Result<(), Refusal> {
+        let in_question = |record: &Record| {
+            let places = writing.decided.in_question(record);
+            let places = if places.len() > SAME_AMOUNT_MAX { &[] } else { places };
+            places.iter().filter_map(|at| writing.decided.operation_at(*at)).collect::<Vec<_>>()
+        };
+        let ids: HashSet<OperationId> = unguarded.iter().flat_map(|(_, record)| in_question(record)).collect();
+        if ids.is_empty() {
+            return Ok(());
         }
-        let ids: Vec<OperationId> = places.iter().filter_map(|at| writing.decided.operation_at(*at)).collect();
+        let ids: Vec<OperationId> = ids.into_iter().collect();
         let found = self.inner.store.operations_by_id(&ids).await?;
+        let found: HashMap<OperationId, Operation> =
+            found.into_iter().map(|operation| (operation.id, operation)).collect();
         let payloads = self.payloads(writing.workflow, &ids).await?;
         let decisions = self.inner.store.record_decisions_of(&ids).await?;
-        let is_refused = |id: OperationId| {
-            decisions.iter().any(|decision| {
-                decision.operation == id
-                    && decision.verdict == LinkVerdict::Refused
-                    && record.destination_reference.as_ref() == Some(&decision.reference)
-            })
-        };
-        let candidate = |operation: &Operation| {
-            if is_refused(operation.id) {
-                return None;
+        let refused: HashSet<(OperationId, &str)> = decisions
+            .iter()
+            .filter(|decision| decision.verdict == LinkVerdict::Refused)
+            .map(|decision| (decision.operation, decision.reference.as_str()))
+            .collect();
+        for (place, record) in unguarded {
+            let is_refused = |id| {
+                let reference = record.destination_reference.as_deref();
+                reference.is_some_and(|reference| refused.contains(&(id, reference)))
+            };
+            let candidate = |id: OperationId| {
+                let operation = found.get(&id).filter(|_| !is_refused(id))?;
+                let same_fields = resembles(writing.workflow, payloads.get(&id), record)?;
+                let document = operation.key.document.as_str().to_owned();
+                let is_named = record.document.as_deref() == Some(document.as_str());
+                let same_fields = u32::try_from(same_fields).unwrap_or(u32::MAX).saturating_add(u32::from(is_named));
+                Some(Candidate { operation: id, document, same_fields })
+            };
+            let mut candidates: Vec<Candidate> = in_question(record).into_iter().filter_map(candidate).collect();
+            candidates.sort_by_key(|candidate| (std::cmp::Reverse(candidate.same_fields), candidate.operation));
+            candidates.truncate(CANDIDATES_SHOWN_MAX);
+            if let Some(row) = rows.get_mut(*place) {
+                row.candidates = candidates;
             }
-            let same_fields = resembles(writing.workflow, payloads.get(&operation.id), record)?;
-            let document = operation.key.document.as_str().to_owned();
-            let is_named = record.document.as_deref() == Some(document.as_str());
-            let same_fields = u32::try_from(same_fields).unwrap_or(u32::MAX).saturating_add(u32::from(is_named));
-            Some(Candidate { operation: operation.id, document, same_fields })
-        };
-        let mut candidates: Vec<Candidate> = found.iter().filter_map(candidate).collect();
-        candidates.sort_by_key(|candidate| (std::cmp::Reverse(candidate.same_fields), candidate.operation));
-        candidates.truncate(CANDIDATES_SHOWN_MAX);
-        Ok(candidates)
+        }
+        Ok(())
+    }
+
+    /// Says something of each of these operations, many in one write; how many that moved. Whoever is changed by somebody else
+    /// meanwhile is told by itself.
+    async fn say_each(&self, run: &Run, said: Vec<Said>) -> Result<u64, Refusal> {
+        let store = &self.inner.store;
+        let mut moved = 0;
+        for chunk in said.chunks(MARKED_PER_BATCH) {
+            let ids: Vec<OperationId> = chunk.iter().map(|said| said.operation).collect();
+            let before = store.reconciled(&ids).await?;
+            let before: HashMap<OperationId, Reconciled> =
+                before.into_iter().map(|before| (before.operation, before)).collect();
+            let held = store.operations_by_id(&ids).await?;
+            let held: HashMap<OperationId, Operation> =
+                held.into_iter().map(|operation| (operation.id, operation)).collect();
+            let is_new = |said: &&Said| {
+                let before = before.get(&said.operation);
+                before.is_none_or(|before| before.run != run.id || before.bucket != said.bucket)
+            };
+            let (mut replacements, mut of) = (Vec::new(), Vec::new());
+            for said in chunk.iter().filter(is_new) {
+                let Some(operation) = held.get(&said.operation) else { continue };
+                let replacement = self.replacement(run, operation, said).await?;
+                of.push((said, replacement.operation.state.name() != operation.state.name()));
+                replacements.push(replacement);
+            }
+            for ((said, is_moved), replaced) in of.into_iter().zip(self.replace_each(replacements).await?) {
+                moved += u64::from(match replaced {
+                    Replaced::Replaced => is_moved,
+                    Replaced::Stale => self.say(run, said).await?,
+                });
+            }
+        }
+        Ok(moved)
     }
 
     /// Says something of an operation: one entry of its trail, and the state that follows; whether that moved it. What was said
@@ -471,9 +524,9 @@ impl Guard {
             after = last.number;
             let ids: Vec<OperationId> = rows.iter().filter_map(|row| Some(row.operation.as_ref()?.operation)).collect();
             let before = store.reconciled(&ids).await?;
-            let is_new =
-                |id: &OperationId| !before.iter().any(|before| before.operation == *id && before.bucket == bucket);
-            let new: Vec<OperationId> = ids.into_iter().filter(is_new).collect();
+            let before: HashSet<OperationId> =
+                before.iter().filter(|before| before.bucket == bucket).map(|before| before.operation).collect();
+            let new: Vec<OperationId> = ids.into_iter().filter(|id| !before.contains(id)).collect();
             for chunk in new.chunks(MARKED_PER_BATCH) {
                 let mut replacements = Vec::with_capacity(chunk.len());
                 for operation in store.operations_by_id(chunk).await? {
@@ -481,7 +534,7 @@ impl Guard {
                     replacements.push(self.replacement(run, &operation, &said).await?);
                 }
                 let ids: Vec<OperationId> = replacements.iter().map(|replacement| replacement.operation.id).collect();
-                let replaced = store.replace_all(replacements).await?;
+                let replaced = self.replace_each(replacements).await?;
                 for (operation, _) in ids.into_iter().zip(replaced).filter(|(_, replaced)| *replaced == Replaced::Stale)
                 {
                     let said = Said { operation, bucket, finding: None, disagreements: Vec::new() };
