@@ -13,6 +13,10 @@ use super::Plan;
 /// About so many unknown operations come together, as they do when a destination goes down.
 const BURST_OPERATIONS: u64 = 40;
 
+/// Where few are unknown there are so many blocks all the same, half of them bursts, as long as a burst has at least so many operations.
+const BLOCKS_MIN: u64 = 8;
+const BURST_OPERATIONS_MIN: u64 = 5;
+
 /// Within a burst one comes so many milliseconds after the other.
 const BURST_EVERY_MILLISECONDS: i64 = 1_500;
 
@@ -132,7 +136,7 @@ impl Uncertain {
     /// The operations are cut into blocks with equally many unknown ones: in every other block they come at once, at its start; in
     /// the others here and there.
     fn of(plan: &Plan, number: u64) -> Self {
-        let blocks = (plan.unknown / BURST_OPERATIONS).max(1);
+        let blocks = (plan.unknown / BURST_OPERATIONS).max(BLOCKS_MIN.min(plan.unknown / BURST_OPERATIONS_MIN)).max(1);
         let block = before(number, blocks, plan.operations);
         // Rounding may put the edge one off, either way.
         let start_of = |block: u64| {
@@ -270,9 +274,15 @@ mod tests {
 
     #[test]
     fn exactly_as_many_are_uncertain_and_in_conflict_as_are_asked_for() {
-        for (operations, unknown, conflicts) in
-            [(1, 1, 1), (10, 0, 10), (997, 331, 7), (1_000, 1_000, 0), (5_003, 97, 5_003), (10_000, 200, 100)]
-        {
+        for (operations, unknown, conflicts) in [
+            (1, 1, 1),
+            (10, 0, 10),
+            (997, 331, 7),
+            (1_000, 1_000, 0),
+            (5_003, 97, 5_003),
+            (5_000, 40, 25),
+            (10_000, 200, 100),
+        ] {
             let plan = Plan { operations, unknown, conflicts, seed: 7, adds: false };
             let recipes: Vec<_> = (0..operations).map(|number| Recipe::of(&plan, number)).collect();
             let is_unknown = |recipe: &&Recipe| matches!(recipe.fate, Fate::Unknown { .. });
