@@ -53,7 +53,7 @@ pub(crate) fn TokenTable(
         <Table
             region="Tokens, the newest first"
             caption="API tokens, the newest first"
-            columns=[words("Name"), words("Scopes"), words("Companies"), words("Workflows"), words("Made"), words("Status")]
+            columns=[words("Name"), words("Scopes"), words("Companies"), words("Workflows"), words("Status")]
             rows=rows.collect_view()
         />
     }
@@ -85,7 +85,7 @@ fn TokenRow(token: Token, is_asked: bool, act: ServerAction<RevokeToken>) -> imp
     let question = (is_asked && token.revoked_at.is_none()).then(|| {
         view! {
             <tr class="confirm">
-                <td colspan="6">
+                <td colspan="5">
                     <p>
                         "Revoke "
                         <strong>
@@ -112,6 +112,7 @@ fn TokenRow(token: Token, is_asked: bool, act: ServerAction<RevokeToken>) -> imp
         <tr id=format!("token-{id}") class:is-off=token.revoked_at.is_some() class:is-asked=question.is_some()>
             <th scope="row" data-label="Name">
                 <Plain text=token.name />
+                <p class="row-key">"made " <Moment at=token.created_at /></p>
             </th>
             <td data-label="Scopes">
                 <ul class="words is-whole">{scopes}</ul>
@@ -121,9 +122,6 @@ fn TokenRow(token: Token, is_asked: bool, act: ServerAction<RevokeToken>) -> imp
             </td>
             <td data-label="Workflows">
                 <Names names=workflows />
-            </td>
-            <td data-label="Made">
-                <Moment at=token.created_at />
             </td>
             <td data-label="Status">{status}</td>
         </tr>
