@@ -13,6 +13,8 @@ mod plan;
 mod proxy;
 #[path = "postgres/race.rs"]
 mod race;
+#[path = "postgres/scale.rs"]
+mod scale;
 #[path = "postgres/server.rs"]
 mod server_process;
 #[allow(

@@ -173,12 +173,14 @@ async fn facets_like(
         Some(companies) => {
             let companies: Vec<String> = companies.iter().cloned().collect();
             query.push("SELECT start.* FROM unnest(").push_bind(companies);
+            // The leap asks for nothing but what is behind: asked for the company too, the index is entered where the company starts
+            // and read up to there, the whole company for each leap. What lies behind its last combination is another company's, and ends it.
             query.push(format!(
                 "::text[]) AS wanted (name), LATERAL (SELECT {columns} FROM operation \
                  WHERE company COLLATE \"C\" = wanted.name ORDER BY {FOUR} LIMIT 1) AS start \
                  UNION ALL SELECT next.* FROM facet, LATERAL (SELECT {columns} FROM operation \
-                 WHERE company COLLATE \"C\" = facet.company AND ({FOUR}) > \
-                 (facet.company, facet.workflow, facet.source_system, facet.action) ORDER BY {FOUR} LIMIT 1) AS next"
+                 WHERE ({FOUR}) > (facet.company, facet.workflow, facet.source_system, facet.action) \
+                 ORDER BY {FOUR} LIMIT 1) AS next WHERE next.company COLLATE \"C\" = facet.company"
             ));
         }
         None => {
