@@ -264,7 +264,8 @@ pub trait Store:
     /// operation is confirmed.
     fn note_delivery(&self, delivery: Delivery);
 
-    /// The counts of hours from `from` (inclusive) to `to` (exclusive) within reach, summed over slots of writers.
+    /// The counts of hours from `from` (inclusive) to `to` (exclusive) within reach, summed over slots of writers. Those of a day (in
+    /// UTC) before [`hours_kept_since`](crate::summary::hours_kept_since) may all stand in its first hour.
     async fn counts(&self, reach: &Reach, from: Timestamp, to: Timestamp) -> Result<Vec<Count>, StoreFault>;
 
     /// What waits for a person within reach.

@@ -302,6 +302,17 @@ pub fn start_of_hour(moment: Timestamp) -> Timestamp {
     moment.duration_trunc(chrono::TimeDelta::hours(1)).unwrap_or(moment)
 }
 
+/// Counts are told apart by the hour for so many whole days, which is longer than anybody looks at hours. A store may add up what is older
+/// by days, so that what it keeps of counts grows by the day.
+pub const HOURS_KEPT_DAYS: i64 = 32;
+
+/// The moment before which hours need not be told apart any more: the start of a day.
+pub fn hours_kept_since(now: Timestamp) -> Timestamp {
+    use chrono::DurationRound as _;
+    let since = now - chrono::TimeDelta::days(HOURS_KEPT_DAYS);
+    since.duration_trunc(chrono::TimeDelta::days(1)).unwrap_or(since)
+}
+
 /// What waits for a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Waiting {

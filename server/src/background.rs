@@ -1,5 +1,5 @@
 //! What goes on beside requests: ending leases, following the configuration, looking for what is unknown, telling people, pulling
-//! lists, sealing the trail, dropping bodies whose days are over, cleaning up.
+//! lists, sealing the trail, dropping bodies whose days are over, adding up old counts, cleaning up.
 
 use std::future::Future;
 use std::time::Duration;
@@ -41,6 +41,9 @@ pub const AGES_SECONDS: u64 = 600;
 /// Sessions that are over are deleted this often, in seconds.
 pub const SESSIONS_SECONDS: u64 = 600;
 
+/// Counts that are old enough to be added up by days are looked for this often, in seconds.
+pub const FOLD_SECONDS: u64 = 3_600;
+
 /// Starts every task; each ends when the server drains, after the step that it is in.
 pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     let tasks = TaskTracker::new();
@@ -64,6 +67,9 @@ pub fn start(server: &Server, gate: &Gate) -> TaskTracker {
     tasks.spawn(calls::keep(server.clone()));
     let gate = gate.clone();
     repeat("sessions", Duration::from_secs(SESSIONS_SECONDS), step(move || end_sessions(gate.clone())));
+    let (database, draining) = (server.database.clone(), server.draining.clone());
+    let fold = step(move || fold_counts(database.clone(), draining.clone()));
+    repeat("counts", Duration::from_secs(FOLD_SECONDS), fold);
     tasks.spawn(Recovery::of(server).run(server.draining.clone()));
     tasks.spawn(Teller::of(server).run(server.draining.clone()));
     tasks.spawn(Puller::of(server).run(server.draining.clone()));
@@ -173,6 +179,18 @@ async fn seal(database: Database) -> Result<(), Refusal> {
     match trail::seal(database.ledger.as_ref(), database.clock.now()).await? {
         Sealed::Made(seals) => tracing::debug!(seals, "sealed the trail"),
         Sealed::NothingNew | Sealed::OtherWasFirst => {}
+    }
+    Ok(())
+}
+
+/// Adds up old counts, day by day.
+async fn fold_counts(database: Database, draining: CancellationToken) -> Result<(), Refusal> {
+    let mut days = 0_u64;
+    while !draining.is_cancelled() && database.fold_counts(database.clock.now()).await? {
+        days += 1;
+    }
+    if days > 0 {
+        tracing::info!(days, "added up the counts of days that are over for long");
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use guard::clock::{Clock, Entropy};
+use guard::clock::{Clock, Entropy, Timestamp};
 use guard::id::OperationId;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
@@ -143,6 +143,9 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Writes a consistent copy into a new file.
     async fn backup(&self, to: &Path) -> Result<(), BackupError>;
+
+    /// Adds up the counts of the oldest day before `until` of which hours are told apart; whether there was one.
+    async fn fold_counts(&self, until: Timestamp) -> Result<bool, StoreFault>;
 }
 
 impl Database {
@@ -195,6 +198,15 @@ impl Database {
     /// The file exists, it cannot be written, or the database is PostgreSQL, which has its own tools.
     pub async fn backup(&self, to: &Path) -> Result<(), BackupError> {
         self.backend.backup(to).await
+    }
+
+    /// Adds up the counts of the oldest day whose hours need not be told apart any more
+    /// ([`hours_kept_since`](guard::summary::hours_kept_since)); whether there was one, and no other process was at it.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn fold_counts(&self, now: Timestamp) -> Result<bool, StoreFault> {
+        self.backend.fold_counts(guard::summary::hours_kept_since(now)).await
     }
 }
 

@@ -15,6 +15,8 @@ mod amendment;
 mod calls;
 #[path = "store/conflicts.rs"]
 mod conflicts;
+#[path = "store/counts.rs"]
+mod counts;
 #[path = "store/deliveries.rs"]
 mod deliveries;
 #[path = "store/faults.rs"]

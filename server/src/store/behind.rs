@@ -24,6 +24,12 @@ const OPERATIONS_DUE: usize = 10_000;
 /// More operations than this never wait: while the disk is full, those beyond are counted in the totals only.
 const OPERATIONS_WAITING_MAX: usize = 200_000;
 
+/// A day in milliseconds.
+pub(super) const DAY_MILLISECONDS: i64 = 86_400_000;
+
+/// The slot of counts that were added up for a whole day. Those of writers are greater.
+pub(super) const FOLDED_SLOT: i64 = -1;
+
 /// Sums of money stop here, in ten-thousandths, so that two of them can be added and compared in SQL.
 pub(super) const TEN_THOUSANDTHS_BOUND: i64 = 4 * guard::money::STAKE_MAX;
 

@@ -13,6 +13,7 @@ mod conflict;
 mod connection;
 mod delivery;
 mod fault;
+mod fold;
 mod ledger;
 mod list;
 mod lists;
@@ -257,6 +258,11 @@ impl Backend for PostgresStore {
 
     async fn backup(&self, _to: &Path) -> Result<(), BackupError> {
         Err(BackupError::UseTheirTools)
+    }
+
+    async fn fold_counts(&self, until: Timestamp) -> Result<bool, StoreFault> {
+        let mut connection = self.connection().await?;
+        bounded(fold::oldest_day(&mut connection, until)).await.map_err(|trouble| trouble.fault(&"count"))
     }
 }
 

@@ -7,6 +7,7 @@ mod call;
 mod conflict;
 mod connection;
 mod fault;
+mod fold;
 mod ledger;
 mod list;
 mod lists;
@@ -198,6 +199,10 @@ impl Backend for SqliteStore {
             Err(error) => error.to_string(),
         };
         Err(BackupError::Failed { to: to.to_owned(), reason })
+    }
+
+    async fn fold_counts(&self, until: Timestamp) -> Result<bool, StoreFault> {
+        fold::oldest_day(self, until).await
     }
 }
 
