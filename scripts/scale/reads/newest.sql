@@ -1,0 +1,1 @@
+SELECT * FROM operation ORDER BY id DESC LIMIT 51;
