@@ -106,8 +106,9 @@ impl Finding {
     pub fn sentence(&self) -> String {
         match self {
             Self::Found { destination_reference } => format!("One live record carries it: {destination_reference}."),
-            Self::Differs { destination_reference, .. } => {
-                format!("{destination_reference} carries it, and its key fields disagree.")
+            Self::Differs { destination_reference, differences } => {
+                let places: Vec<String> = differences.iter().map(|difference| difference.payload.to_string()).collect();
+                format!("{destination_reference} carries it, and differs in {}.", places.join(", "))
             }
             Self::Several { destination_references } => {
                 format!("More than one live record carries it: {}.", destination_references.join(", "))

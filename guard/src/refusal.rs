@@ -73,7 +73,7 @@ pub enum Refusal {
         at: Timestamp,
     },
     /// The destination does not show what is to be confirmed; whoever knows better confirms it once more.
-    #[error("the destination does not show it: {shown} Confirm once more to decide against that")]
+    #[error("the destination was asked: {shown} If that is right all the same, acknowledge it and confirm again")]
     Unconfirmed {
         /// What it shows, in a sentence.
         shown: String,
@@ -89,7 +89,7 @@ pub enum Refusal {
         violations: Vec<Violation>,
     },
     /// The next revision is proposed or under way already.
-    #[error("revision {revision} is proposed already and is {}; it is decided and done, or withdrawn, before another is proposed", .state.as_str())]
+    #[error("revision {revision} is proposed already and is {}; it is decided and done, or withdrawn, before another is proposed", .state.as_str().replace('_', " "))]
     AmendmentOpen {
         /// The operation of that revision.
         operation: OperationId,

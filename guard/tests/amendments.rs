@@ -478,8 +478,8 @@ async fn an_approval_rests_on_what_the_destination_shows() {
     assert_snapshot!(team.approves(&grace, proposed.id).await.unwrap_err(), @"the destination could not be asked whether it still holds the base: it was not asked");
     let found = |reference: &str| looked(Finding::Found { destination_reference: reference.to_owned() });
     let shows = async |finding| team.approves_seeing(&grace, proposed.id, finding, true).await;
-    assert_snapshot!(shows(found("task-1")).await.unwrap_err(), @r#"the base has moved: the destination shows the record "task-1", not "task-907""#);
-    assert_snapshot!(shows(looked(Finding::Absent)).await.unwrap_err(), @"the base has moved: the destination shows no record of the base");
+    assert_snapshot!(shows(found("task-1")).await.unwrap_err(), @r#"the base has moved: the destination shows the record "task-1", not "task-907". Find out there what became of it: until it shows "task-907" as it was, the change can be rejected or withdrawn, and not approved"#);
+    assert_snapshot!(shows(looked(Finding::Absent)).await.unwrap_err(), @r#"the base has moved: the destination shows no record of the base. Find out there what became of it: until it shows "task-907" as it was, the change can be rejected or withdrawn, and not approved"#);
     let timeout =
         || looked(Finding::Inconclusive { class: AnswerClass::Timeout, reason: "no answer in 10 s".to_owned() });
     let unsure = team.approves_seeing(&grace, proposed.id, timeout(), false).await;

@@ -260,7 +260,7 @@ async fn what_is_confirmed_is_looked_for_first() {
     };
     insta::assert_snapshot!(confirm(None).await.unwrap_err(), @"destination_reference: was not looked for at the destination yet");
     let other = Finding::Found { destination_reference: "task-908".to_owned() };
-    insta::assert_snapshot!(confirm(look(other, None)).await.unwrap_err(), @"the destination does not show it: One live record carries it: task-908. Confirm once more to decide against that");
+    insta::assert_snapshot!(confirm(look(other, None)).await.unwrap_err(), @"the destination was asked: One live record carries it: task-908. If that is right all the same, acknowledge it and confirm again");
     let Err(Refusal::Unconfirmed { shown }) = confirm(look(Finding::Absent, None)).await else { panic!() };
     // What was acknowledged is not what it shows now.
     let several = Finding::Several { destination_references: vec!["task-1".to_owned(), "task-2".to_owned()] };

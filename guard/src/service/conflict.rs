@@ -419,7 +419,7 @@ impl Guard {
             }
             ConflictVerdict::Noise { places } => {
                 if places.is_empty() {
-                    return Err(Refusal::field("places", "names none; choose at least one place that says nothing"));
+                    return Err(Refusal::field("places", "is empty: choose at least one place that says nothing"));
                 }
                 let workflow = operation.key.workflow.as_str();
                 let known = self.catalogue().workflows.get(workflow).cloned();

@@ -710,7 +710,13 @@ impl Guard {
         if entries.iter().any(has_shown) {
             return Ok(());
         }
-        let message = "is needed: nothing shows yet that it was not applied. Give a link here, add a link or a file to the evidence, or look at the destination";
+        let or_look = match self.catalogue().destination_to_ask(operation.key.workflow.as_str()) {
+            Some(_) => ", or look at the destination",
+            None => "",
+        };
+        let message = format!(
+            "is needed, and somebody's word is none, also as a note. Give a link here, or add a link or a file to the operation's evidence first{or_look}"
+        );
         Err(Refusal::field("evidence", message))
     }
 

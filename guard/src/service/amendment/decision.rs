@@ -230,7 +230,12 @@ impl Guard {
         if amendment.is_reversal() {
             return shown_of_reversal(held, &looked.finding, approving.despite_uncertainty);
         }
-        let moved = |shown: String| Err(Refusal::BaseMoved { reason: format!("the destination shows {shown}") });
+        let moved = |shown: String| {
+            let reason = format!(
+                "the destination shows {shown}. Find out there what became of it: until it shows {held:?} as it was, the change can be rejected or withdrawn, and not approved"
+            );
+            Err(Refusal::BaseMoved { reason })
+        };
         match &looked.finding {
             Finding::Found { destination_reference } if destination_reference == held => Ok(Shown::Agrees),
             Finding::Found { destination_reference } => {
