@@ -295,7 +295,7 @@ pub(crate) struct Overview {
     pub bars: Vec<Bar>,
     /// The workflows side by side.
     pub workflows: Vec<WorkflowRow>,
-    /// What is uncertain the longest.
+    /// What is uncertain, first what comes first in the queue.
     pub needs: Vec<OperationView>,
     /// How to begin, where nothing ever was.
     pub guide: Option<Guide>,
@@ -311,12 +311,12 @@ impl Overview {
 /// Reads the overview.
 #[server(prefix = "/fn", endpoint = "read_overview", input = Json, output = Json)]
 pub(crate) async fn read_overview(span: Span) -> Result<Overview, Failure> {
-    use guard::queue::{Filter, Order, PageRequest};
+    use guard::triage::{Sort, TriageFilter};
 
     let visit = crate::context::Visit::current()?;
     let (person, guard) = (visit.person()?, &visit.guard);
-    let request = PageRequest { cursor: None, limit: NEEDS_ROWS };
-    let needs = guard.operations(&person.reach, &Filter::default(), Order::LongestUncertain, &request).await?;
+    // In the order of the queue, so that its first row is the first here.
+    let needs = guard.triage(person, &TriageFilter::default(), Sort::default(), None, NEEDS_ROWS).await?;
     let waiting = guard.waiting(&person.reach).await?;
     let as_of = guard.now();
     let in_all = guard.counts_in_all(&person.reach).await?;

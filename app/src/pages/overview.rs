@@ -183,7 +183,7 @@ fn Figures(
 #[component]
 fn Needs(needs: Vec<OperationView>, as_of: Timestamp) -> impl IntoView {
     if needs.is_empty() {
-        return view! { <p class="empty">"Nothing waits for you. What becomes uncertain is named here, the longest first."</p> }
+        return view! { <p class="empty">"Nothing is uncertain. What becomes so is named here, by money at risk and age."</p> }
             .into_any();
     }
     let rows = needs.into_iter().map(|operation| {
