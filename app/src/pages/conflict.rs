@@ -171,7 +171,7 @@ fn DoneBanner(settled: ConflictSettled) -> impl IntoView {
                 <a href=format!("/conflicts/{}", conflict.id)>
                     <Plain text=operation.sentence />
                 </a>
-                ": decided that " <Plain text=decision.outcome.sentence() /> ", by " <Plain text=decision.by.clone() />
+                ": " <Plain text=decision.outcome.sentence() /> ", decided by " <Plain text=decision.by.clone() />
                 " at " <Moment at=decision.at /> ". " {left}
             </p>
             <Consequence outcome=decision.outcome other />
@@ -213,8 +213,8 @@ fn Consequence(outcome: ConflictOutcome, #[prop(into)] other: Option<OperationVi
             view! {
                 <p>
                     "It was proposed to leave out " <code><Plain text=places /></code>
-                    ". Another person approves it in " <a href="/settings/rules">"the rules"</a>
-                    "; until then the same payload is still a conflict."
+                    ". Once another person has approved it in " <a href="/settings/rules">"the rules"</a>
+                    ", the same payload is no conflict any more."
                 </p>
             }
             .into_any()
@@ -347,11 +347,13 @@ fn DecisionForm(
             <p class="choice-effect" id=format!("{id}-effect")>{effect}</p>
         }
     };
+    let is_only = noise.iter().filter(|offered| offered.place.is_some()).count() == 1;
     let places = noise.iter().filter_map(|offered| offered.place.clone().map(|place| (place, offered.clone())));
     let places = places.enumerate().map(|(number, (place, offered))| {
         let id = format!("noise-{number}");
-        let is_marked = marked.contains(&place);
-        let told = format!("alone: {} of the last {} conflicts", offered.avoided, offered.looked_at);
+        let is_marked = is_only || marked.contains(&place);
+        let told =
+            format!("alone, it would have avoided {} of the last {} conflicts", offered.avoided, offered.looked_at);
         view! {
             <li>
                 <input

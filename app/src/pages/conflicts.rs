@@ -15,7 +15,7 @@ use crate::{
         heading::Heading,
         money::Amount,
         plain::Plain,
-        table::{Table, numbers, words},
+        table::{Column, Table, numbers, words},
         views::Files,
     },
     functions::list_conflicts::{Block, ConflictQueue, ConflictRow, ConflictSearch, GROUPS_MAX, list_conflicts},
@@ -196,6 +196,7 @@ fn BlockOf(block: Block, search: ConflictSearch, as_of: Timestamp) -> impl IntoV
                     numbers("Money"),
                     words(if is_decided { "Decided" } else { "Age" }),
                     numbers("Came"),
+                    Column::of(view! { <span class="hidden">"Decide"</span> }),
                 ]
                 rows
             />
@@ -222,6 +223,7 @@ fn RowOf(row: ConflictRow, search: ConflictSearch, as_of: Timestamp) -> impl Int
     let ConflictRow { id, operation, headline, more, opened_at, hits, decided } = row;
     let address = search.address(&format!("/conflicts/{id}"));
     let company = operation.key.company.as_str().to_owned();
+    let (to_it, named, is_open) = (address.clone(), operation.sentence.clone(), decided.is_none());
     let more = (more > 0).then(|| format!(" and {} more", wording::number(more.into())));
     let moment = match decided {
         Some((how, by, at)) => view! {
@@ -250,6 +252,12 @@ fn RowOf(row: ConflictRow, search: ConflictSearch, as_of: Timestamp) -> impl Int
             </td>
             <td data-label=if search.state == "decided" { "Decided" } else { "Age" }>{moment}</td>
             <td class="number" data-label="Came">{wording::counted(hits, "time", "times")}</td>
+            <td data-label="Decide">
+                <a class="button is-quiet is-small" href=to_it>
+                    {if is_open { "Decide" } else { "See" }}
+                    <span class="hidden">" "{named}</span>
+                </a>
+            </td>
         </tr>
     }
     .into_any()
