@@ -75,6 +75,10 @@ pub(crate) fn standing(operation: &OperationView) -> (String, String) {
                 moment(*lease_expires_at)
             ),
         ),
+        State::Released { .. } if attempt == 0 => (
+            "Nobody has begun it: nothing was sent.".to_owned(),
+            "The first begin with this payload gets attempt 1.".to_owned(),
+        ),
         State::Released { .. } => (
             format!("The lease of attempt {attempt} ended before anything could be sent."),
             format!("The next begin with the same payload gets attempt {}.", attempt + 1),

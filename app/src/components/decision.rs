@@ -281,7 +281,7 @@ fn DecisionForm(
         Some(Failure::Refused(Refusal::Unconfirmed { shown })) => Some(view! {
             <label class="check">
                 <input type="checkbox" name="draft[acknowledged]" value=shown required />
-                " I know better than what the destination shows: confirm all the same"
+                " I acknowledge what the destination shows: confirm it all the same"
             </label>
         }),
         _ => None,

@@ -60,7 +60,13 @@ pub(crate) fn sentence(failure: &Failure) -> String {
     if let Failure::Refused(Refusal::Conflict(ConflictRefusal::Decided { how, by, at })) = failure {
         return format!("{} decided it at {}: {how}. Nothing was changed.", wording::actor(by), wording::moment(*at));
     }
-    let text = failure.to_string();
+    let mut text = failure.to_string();
+    // What a field is reads on behind its name.
+    if let Failure::Refused(Refusal::InvalidField { field, message }) = failure
+        && message.starts_with("is ")
+    {
+        text = format!("{} {message}", field.replace('_', " "));
+    }
     let mut characters = text.chars();
     let start = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };

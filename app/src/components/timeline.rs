@@ -255,8 +255,8 @@ fn of_entry(entry: &Entry) -> Happening {
 fn looked(entry: &Entry) -> String {
     let Some(look) = entry.detail.member("look") else { return String::new() };
     let shown = look.member("shown").map(plain).unwrap_or_default();
-    let against = if look.member("acknowledged").is_some() { ", and it was confirmed against that" } else { "" };
-    format!(". The destination showed{against}: {shown}")
+    let against = if look.member("acknowledged").is_some() { " (it was confirmed against that)" } else { "" };
+    format!(". The destination showed{against}: {}", shown.trim_end_matches('.'))
 }
 
 /// Where a reconciliation found the operation, and what followed.

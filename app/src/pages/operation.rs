@@ -1,8 +1,17 @@
 //! `/operations/{id}`: one operation with everything that is known about it.
 
 use guard::{
-    clock::Timestamp, id::OperationId, json::Json, person::Person, queue::Page, reversal::Reversal, service::History,
-    state::State, trail::EntryKind, veil::Veil, view::OperationView,
+    clock::Timestamp,
+    id::OperationId,
+    json::Json,
+    person::Person,
+    queue::Page,
+    reversal::Reversal,
+    service::History,
+    state::{State, StateName},
+    trail::EntryKind,
+    veil::Veil,
+    view::OperationView,
 };
 use leptos::{form::ActionForm, prelude::*};
 use leptos_router::hooks::use_params_map;
@@ -474,6 +483,7 @@ fn Acts(operation: OperationView, person: Person) -> impl IntoView {
     let late = match &operation.state {
         State::Acquired { .. } | State::Sending { .. } | State::Unknown { .. } => None,
         State::AwaitingApproval | State::Rejected { dropped_at: None, .. } => Some("Nothing was permitted to be sent."),
+        State::Released { .. } if operation.attempt == 0 => Some("Nobody has begun it."),
         State::Rejected { dropped_at: Some(_), .. }
         | State::Released { .. }
         | State::Failed { .. }
@@ -482,12 +492,18 @@ fn Acts(operation: OperationView, person: Person) -> impl IntoView {
             Some("It is settled: another outcome is kept as evidence, and disputes it where it may exist twice.")
         }
     };
+    // What is disputed is at the destination: it is not dropped.
+    let decides = if operation.state.name() == StateName::Disputed {
+        "decides: confirmed or not applied"
+    } else {
+        "decides: confirmed, not applied, or dropped"
+    };
     let owned = |why: Option<&str>| why.map(ToOwned::to_owned);
     view! {
         <section class="panel" aria-labelledby="acts-title">
             <h2 id="acts-title">"What may happen next"</h2>
             <ul class="acts">
-                <Act who="A person" what="decides: confirmed, not applied, or dropped" why_not=decide href=Some("#decide") />
+                <Act who="A person" what=decides why_not=decide href=Some("#decide") />
                 <Act who="A worker" what="begins the next attempt" why_not=owned(begin) href=None />
                 <Act who="Its worker" what="reports an outcome that counts" why_not=owned(late) href=None />
             </ul>
