@@ -20,10 +20,11 @@ const BEHIND_EVERY_NAME: char = char::MAX;
 /// More characters than a key part may have.
 const NAME_CHARACTERS_OVER: usize = 201;
 
-/// The next combination of company, workflow, source system and action behind one.
+/// The next combination of company, workflow, source system and action behind one. With the whole key of the index it is one search: told
+/// its first columns alone, SQLite looks at every row that has the same ones before it comes to the next.
 const NEXT_FACET: &str = "SELECT company, workflow, source_system, action FROM operation INDEXED BY operation_by_facet \
-     WHERE (company, workflow, source_system, action) > (?1, ?2, ?3, ?4) \
-     ORDER BY company, workflow, source_system, action LIMIT 1";
+     WHERE (company, workflow, source_system, action, id) > (?1, ?2, ?3, ?4, x'ffffffffffffffffffffffffffffffff') \
+     ORDER BY company, workflow, source_system, action, id LIMIT 1";
 
 /// One page.
 pub(super) fn page(connection: &Connection, walk: &Walk) -> Result<Page<Operation>, StoreFault> {
@@ -239,7 +240,7 @@ mod tests {
         assert!(looked_at.len() > 500, "{} different statements", looked_at.len());
         let leap = plan(&connection, NEXT_FACET);
         assert!(
-            leap[0].contains("COVERING INDEX operation_by_facet ((company,workflow,source_system,action)>("),
+            leap[0].contains("COVERING INDEX operation_by_facet ((company,workflow,source_system,action,id)>("),
             "{leap:#?}"
         );
     }
