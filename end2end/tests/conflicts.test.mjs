@@ -163,7 +163,7 @@ describe("settling conflicts", () => {
       const page = await desk.page({ as: "olga", scripts: false });
       await page.visit(path);
       const form = await decide(page, "Noise", "the hour of the job");
-      await form.getByText(/alone: [12] of the last/).waitFor();
+      await form.getByText(/alone, it would have avoided [12] of the last/).waitFor();
       await form.getByRole("checkbox", { name: "/run" }).check();
       await form.getByRole("button", { name: "Decide" }).click();
       await page.getByRole("status").filter({ hasText: "what differs is noise" }).waitFor();

@@ -96,11 +96,14 @@ pub(super) struct Route {
     pub tests: Vec<Test>,
 }
 
-/// What the partial index `operation_left` holds; written as in the migration, so that both databases know it again.
+/// What the partial indexes `operation_left` and `operation_left_by_id` hold; written as in the migration, so that both databases know it again.
 const LEFT: &str = "state IN ('awaiting_approval', 'rejected', 'released', 'failed', 'unknown', 'disputed')";
 
+/// The index of the same rows in the order of ids alone. SQLite has it, and holds in it what is looked at in a row.
+pub(super) const LEFT_BY_ID: &str = "operation_left_by_id";
+
 /// The index for states that are not confirmed.
-const UNFINISHED: &str = "state <> 'confirmed'";
+pub(super) const UNFINISHED: &str = "state <> 'confirmed'";
 
 /// Where a list comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -239,28 +242,31 @@ impl Plan {
         let route = |index, columns, arms, part, tests| Route { index, columns, arms, part, tests };
         if filter.with_open_conflicts {
             let part = Some("open_conflicts > 0");
-            return Self::Routes(vec![route(Some("operation_in_conflict"), &[], vec![Vec::new()], part, everything())]);
+            // What the index holds need not be looked at in its rows.
+            let tests = everything().into_iter().filter(|test| *test != Test::InConflict).collect();
+            return Self::Routes(vec![route(Some("operation_in_conflict"), &[], vec![Vec::new()], part, tests)]);
         }
         let names = |states: &BTreeSet<StateName>| states.iter().map(|state| vec![state.as_str().to_owned()]).collect();
         let is_unfinished = !states.is_empty() && !states.contains(&StateName::Confirmed);
         if is_unfinished {
             let tests_of_all = everything().into_iter().filter(|test| !matches!(test, Test::States(_))).collect();
-            let unfinished =
-                route(Some("operation_unfinished"), &["state"], names(&states), Some(UNFINISHED), tests_of_all);
             let is_under_way = |state: &StateName| matches!(state, StateName::Acquired | StateName::Sending);
+            let (index, part) =
+                if states.iter().any(is_under_way) { ("operation_unfinished", UNFINISHED) } else { (LEFT_BY_ID, LEFT) };
+            let by_id = route(Some(index), &["state"], names(&states), Some(part), tests_of_all);
             if !facets.limit() || states.iter().any(is_under_way) {
-                return Self::Routes(vec![unfinished]);
+                return Self::Routes(vec![by_id]);
             }
             let tests = tests.into_iter().chain(of_worker).collect();
-            return Self::ByFacet { facets, states: Some(states), tests, otherwise: unfinished };
+            return Self::ByFacet { facets, states: Some(states), tests, otherwise: by_id };
         }
-        if let Some(worker) = &filter.worker {
+        if let Some(worker) = filter.worker.as_ref().filter(|_| !facets.limit()) {
             let part = Some("worker IS NOT NULL");
             return Self::Routes(vec![single("operation_by_worker", &["worker"], worker, part)]);
         }
         let all = route(None, &[], vec![Vec::new()], None, everything());
         if facets.limit() {
-            let tests = tests.into_iter().chain(of_states).collect();
+            let tests = tests.into_iter().chain(of_states).chain(of_worker).collect();
             return Self::ByFacet { facets, states: None, tests, otherwise: all };
         }
         Self::Routes(vec![all])
@@ -421,12 +427,13 @@ pub(super) mod tests {
         assert_eq!(indexes(Filter::default()), ["id"]);
         assert_eq!(indexes(company()), ["facet", "id"]);
         assert_eq!(indexes(Filter { document: some("812"), ..company() }), ["operation_by_document"]);
-        assert_eq!(indexes(Filter { states: failed.clone(), ..Filter::default() }), ["operation_unfinished"]);
-        assert_eq!(indexes(Filter { states: failed, ..company() }), ["left", "operation_unfinished"]);
+        assert_eq!(indexes(Filter { states: failed.clone(), ..Filter::default() }), ["operation_left_by_id"]);
+        assert_eq!(indexes(Filter { states: failed, ..company() }), ["left", "operation_left_by_id"]);
         assert_eq!(indexes(Filter { states: vec![StateName::Sending], ..company() }), ["operation_unfinished"]);
         assert_eq!(indexes(Filter { states: vec![StateName::Confirmed], ..company() }), ["facet", "id"]);
         assert_eq!(indexes(Filter { with_open_conflicts: true, ..company() }), ["operation_in_conflict"]);
-        assert_eq!(indexes(Filter { worker: some("w"), ..company() }), ["operation_by_worker"]);
+        assert_eq!(indexes(Filter { worker: some("w"), ..company() }), ["facet", "id"]);
+        assert_eq!(indexes(Filter { worker: some("w"), ..Filter::default() }), ["operation_by_worker"]);
         assert_eq!(
             indexes(Filter { sought: Some(Sought::Named("907".to_owned())), ..company() }),
             ["operation_by_document", "operation_by_reference"]

@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::ReadError;
 use crate::store::row::{OperationRow, Place};
 use crate::store::walk::{
-    ARMS_MAX, FACETS_SEEN_MAX, Facet, Facets, Found, Ids, PEEKED_ROWS, Plan, Route, Span, Test, WALKED_MAX, Walk,
-    cursor_behind,
+    ARMS_MAX, FACETS_SEEN_MAX, Facet, Facets, Found, Ids, LEFT_BY_ID, PEEKED_ROWS, Plan, Route, Span, Test, UNFINISHED,
+    WALKED_MAX, Walk, cursor_behind,
 };
 
 /// Before many rows are looked through, so many times the rows of a page are: they suffice where much fits.
@@ -149,7 +149,9 @@ fn statement(route: &Route, span: &Span, walked_max: u32) -> QueryBuilder<'stati
     ));
     query.push_bind(Uuid::from_u128(span.first)).push(format!(") AND ({columns}) < ({names}"));
     query.push_bind(Uuid::from_u128(span.end)).push(")");
-    if let Some(part) = route.part {
+    // In the order of ids, this database has one index for all that is not confirmed.
+    let part = if route.index == Some(LEFT_BY_ID) { Some(UNFINISHED) } else { route.part };
+    if let Some(part) = part {
         query.push(format!(" AND {part}"));
     }
     query.push(format!(" ORDER BY {order} LIMIT ")).push_bind(rows_of_each);
