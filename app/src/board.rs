@@ -5,9 +5,9 @@
 
 mod drawing;
 
-use chrono::{Datelike as _, DurationRound as _, NaiveDate, NaiveTime, TimeDelta};
+use chrono::{Datelike as _, NaiveDate, NaiveTime, TimeDelta};
 use guard::{
-    board::{AgeBand, BOARD_DAYS_MAX, BOARD_YEARS, Board, BoardQuestion, Numbers, Tally},
+    board::{AgeBand, BOARD_DAYS_MAX, BOARD_YEARS, Board, BoardQuestion, Numbers, Tally, start_of_day},
     clock::Timestamp,
     money::Money,
     refusal::Refusal,
@@ -63,7 +63,7 @@ pub fn board_asked_for(query: &str, now: Timestamp) -> Result<AskedOfBoard, Refu
         })
         .transpose()
     };
-    let today = now.duration_trunc(TimeDelta::days(1)).unwrap_or(now);
+    let today = start_of_day(now);
     let tomorrow = today + TimeDelta::days(1);
     let (workflow, company) = (find("workflow"), find("company"));
     let (from, to) = (day("from")?, day("to")?);

@@ -10,6 +10,7 @@ use crate::event::REPORT_TEXT_CHARACTERS_MAX;
 use crate::json::Json;
 use crate::payload::Payload;
 use crate::pointer::Pointer;
+use crate::state::places;
 use crate::workflow::{Comparison, KeyField};
 
 pub(crate) use agreement::folded;
@@ -107,8 +108,7 @@ impl Finding {
         match self {
             Self::Found { destination_reference } => format!("One live record carries it: {destination_reference}."),
             Self::Differs { destination_reference, differences } => {
-                let places: Vec<String> = differences.iter().map(|difference| difference.payload.to_string()).collect();
-                format!("{destination_reference} carries it, and differs in {}.", places.join(", "))
+                format!("{destination_reference} carries it, and differs in {}.", places(differences))
             }
             Self::Several { destination_references } => {
                 format!("More than one live record carries it: {}.", destination_references.join(", "))

@@ -625,7 +625,7 @@ impl State {
 }
 
 /// The key fields that differ, as the payload names them.
-fn places(differences: &[Difference]) -> String {
+pub(crate) fn places(differences: &[Difference]) -> String {
     differences.iter().map(|difference| difference.payload.to_string()).collect::<Vec<_>>().join(", ")
 }
 

@@ -13,6 +13,7 @@ use crate::person::Person;
 use crate::refusal::{Refusal, StoreFault};
 use crate::service::report::{check_length, check_text};
 use crate::service::{Guard, TRIES_MAX, Transition, contended, integer, text};
+use crate::state::places;
 use crate::store::{AmendmentChange, Replaced};
 use crate::trail::{EntryKind, detail};
 
@@ -242,8 +243,7 @@ impl Guard {
                 moved(format!("the record {destination_reference:?}, not {held:?}"))
             }
             Finding::Differs { destination_reference, differences } => {
-                let places: Vec<String> = differences.iter().map(|difference| difference.payload.to_string()).collect();
-                moved(format!("{destination_reference:?}, which differs in {}", places.join(", ")))
+                moved(format!("{destination_reference:?}, which differs in {}", places(differences)))
             }
             Finding::Several { destination_references } => {
                 moved(format!("several live records: {}", destination_references.join(", ")))
