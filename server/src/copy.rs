@@ -253,11 +253,11 @@ impl Target {
         Ok(())
     }
 
-    /// Names and types of a table's columns, in their order.
+    /// Names and types of a table's columns, in their order; not of those that PostgreSQL computes itself.
     async fn columns(&mut self, table: &str) -> Result<Vec<(String, String)>, CopyError> {
         let found = sqlx::query_as(
             "SELECT column_name::text, data_type::text FROM information_schema.columns \
-             WHERE table_schema = $1 AND table_name = $2 ORDER BY ordinal_position",
+             WHERE table_schema = $1 AND table_name = $2 AND is_generated = 'NEVER' ORDER BY ordinal_position",
         );
         Ok(found.bind(SCHEMA).bind(table).fetch_all(&mut self.connection).await?)
     }

@@ -14,11 +14,28 @@ use guard::token::Reach;
 /// At most so many arms are merged; a list that would need more is looked for in the order of all.
 pub(super) const ARMS_MAX: usize = 400;
 
-/// At most so many combinations of company, workflow, source system and action are leapt through to find those that fit.
-pub(super) const FACETS_SEEN_MAX: usize = 2_000;
+/// Where there are more combinations of company, workflow, source system and action than this, those that fit are not looked for.
+pub(super) const FACETS_SEEN_MAX: u32 = 2_000;
 
 /// Before combinations are looked for, so many rows of all are looked at: where much fits, they fill the page.
-pub(super) const PEEKED_ROWS: u32 = 300;
+const PEEKED_ROWS: u32 = 300;
+
+/// Before many rows are looked through, so many times the rows of a page are: they suffice where much fits.
+const FIRST_LOOK_TIMES: u32 = 4;
+
+/// Of each of many arms, not fewer rows than this are looked through.
+const FEW_ROWS: u32 = 8;
+
+/// How far is looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// So far as shows whether much fits.
+    Peek,
+    /// So far as suffices where much fits.
+    First,
+    /// As far as one page ever looks.
+    Whole,
+}
 
 /// The four columns whose combinations an index holds, in its order.
 pub(super) const FACET_COLUMNS: [&str; 4] = ["company", "workflow", "source_system", "action"];
@@ -55,14 +72,13 @@ impl Facets {
         self.0.iter().any(Option::is_some)
     }
 
-    /// Whether the combination is wanted.
-    pub(super) fn hold(&self, facet: &Facet) -> bool {
-        self.0.iter().zip(facet).all(|(wanted, name)| wanted.as_ref().is_none_or(|wanted| wanted.contains(name)))
+    /// The columns of which something is asked, and the names that may stand in them.
+    pub(super) fn asked(&self) -> impl Iterator<Item = (&'static str, &BTreeSet<String>)> {
+        FACET_COLUMNS.into_iter().zip(&self.0).filter_map(|(column, wanted)| Some((column, wanted.as_ref()?)))
     }
 
     fn tests(&self) -> impl Iterator<Item = Test> + '_ {
-        let columns = FACET_COLUMNS.into_iter().zip(&self.0);
-        columns.filter_map(|(column, wanted)| Some(Test::Among { column, names: wanted.clone()? }))
+        self.asked().map(|(column, names)| Test::Among { column, names: names.clone() })
     }
 }
 
@@ -302,14 +318,25 @@ impl Route {
         }
     }
 
-    /// So many rows of each arm are looked through. Where every row fits, as many as the page needs and one more.
-    pub(super) fn rows_of_each(&self, span: &Span, walked_max: u32) -> u32 {
+    /// So many rows of each arm are looked through: its share. Where every row fits, never more than the page needs and one more, and in
+    /// the last look as many.
+    pub(super) fn rows_of_each(&self, span: &Span, look: Look) -> u32 {
         let needed = span.limit.saturating_add(1);
-        if self.tests.is_empty() {
-            return needed;
-        }
         let arms = u32::try_from(self.arms.len()).unwrap_or(u32::MAX).max(1);
-        (walked_max / arms).max(needed)
+        let share = |rows: u32| (rows / arms).max(FEW_ROWS);
+        let share = match look {
+            Look::Peek => share(PEEKED_ROWS),
+            Look::First => share(needed.saturating_mul(FIRST_LOOK_TIMES)),
+            Look::Whole if self.tests.is_empty() => needed,
+            Look::Whole => share(WALKED_ROWS_MAX),
+        };
+        if self.tests.is_empty() { share.min(needed) } else { share }
+    }
+
+    /// So many rows of each arm that fit are taken: as many as the page needs and one more.
+    pub(super) fn rows_that_fit(&self, span: &Span, look: Look) -> usize {
+        let rows = self.rows_of_each(span, look).min(span.limit.saturating_add(1));
+        usize::try_from(rows).unwrap_or(usize::MAX)
     }
 }
 
@@ -352,9 +379,6 @@ pub(super) fn cursor_behind(id: u128) -> Cursor {
     let milliseconds = i64::try_from(id >> 80).unwrap_or(i64::MAX);
     Cursor::behind(chrono::DateTime::from_timestamp_millis(milliseconds).unwrap_or_default(), id)
 }
-
-/// At most so many rows are looked through for one page.
-pub(super) const WALKED_MAX: u32 = WALKED_ROWS_MAX;
 
 #[cfg(test)]
 pub(super) mod tests {

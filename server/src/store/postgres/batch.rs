@@ -185,8 +185,9 @@ const COUNTED: [(&str, &str); 8] = [
     ("ten_thousandths", "bigint"),
 ];
 
-/// Rows are locked in one order by every writer: new keys by their hash, then operations by id, then counts. Whoever waits for a key
-/// holds no operation, and whoever waits for an operation holds no count, so that no two wait for each other.
+/// Rows are locked in one order by every writer: new keys by their hash, then operations by id, then new combinations of names, then
+/// counts. Whoever waits for a key holds no operation, and whoever waits for an operation holds no count, so that no two wait for each
+/// other.
 ///
 /// What belongs to an item is picked by the array of what was stored: no join, which would have to be planned for its size.
 pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
@@ -211,7 +212,8 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
     let assignments: Vec<String> = MOVED.iter().map(|(name, _)| format!("{name} = moving.{name}")).collect();
     format!(
         "WITH inserted AS ( \
-             INSERT INTO operation ({fresh_names}) SELECT * FROM {fresh} ORDER BY key_hash ON CONFLICT DO NOTHING RETURNING id \
+             INSERT INTO operation ({fresh_names}) SELECT * FROM {fresh} ORDER BY key_hash ON CONFLICT DO NOTHING \
+             RETURNING id, company, workflow, source_system, action \
          ), replaced AS ( \
              UPDATE operation SET {assignments} FROM {moved} \
              WHERE operation.id = moving.id AND operation.version = moving.version - 1 \
@@ -221,6 +223,10 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
              RETURNING operation.id \
          ), stored AS ( \
              SELECT id FROM inserted UNION ALL SELECT id FROM replaced \
+         ), facets AS ( \
+             INSERT INTO facet (company, workflow, source_system, action) \
+             SELECT DISTINCT company, workflow, source_system, action FROM inserted \
+             ORDER BY company, workflow, source_system, action ON CONFLICT DO NOTHING \
          ), told AS ( \
              INSERT INTO entry ({told_names}) SELECT {told_rows} FROM {told} WHERE told.chain = ANY (ARRAY(SELECT id FROM stored)) \
          ), kept AS ( \

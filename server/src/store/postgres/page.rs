@@ -11,16 +11,17 @@ use uuid::Uuid;
 use super::ReadError;
 use crate::store::row::{OperationRow, Place};
 use crate::store::walk::{
-    ARMS_MAX, FACETS_SEEN_MAX, Facet, Facets, Found, Ids, LEFT_BY_ID, PEEKED_ROWS, Plan, Route, Span, Test, UNFINISHED,
-    WALKED_MAX, Walk, cursor_behind,
+    ARMS_MAX, FACET_COLUMNS, FACETS_SEEN_MAX, Facet, Facets, Found, Ids, LEFT_BY_ID, Look, Plan, Route, Span, Test,
+    UNFINISHED, Walk, cursor_behind,
 };
-
-/// Before many rows are looked through, so many times the rows of a page are: they suffice where much fits.
-const FIRST_LOOK_TIMES: u32 = 4;
 
 /// One page.
 pub(super) async fn page(connection: &mut PgConnection, walk: &Walk) -> Result<Page<Operation>, ReadError> {
     let Ids { rows, next } = ids(connection, walk).await?;
+    if rows.is_empty() {
+        // A list of none implies whatever a partial index asks, and may be looked for in all of its rows.
+        return Ok(Page { rows: Vec::new(), next: next.map(cursor_behind) });
+    }
     let wanted: Vec<Uuid> = rows.iter().copied().map(Uuid::from_u128).collect();
     let sql = format!("SELECT {} FROM operation WHERE id = ANY($1)", OperationRow::COLUMNS);
     let found: Vec<OperationRow> = sqlx::query_as(&sql).bind(wanted).fetch_all(connection).await?;
@@ -37,7 +38,7 @@ async fn ids(connection: &mut PgConnection, walk: &Walk) -> Result<Ids, ReadErro
     match &walk.plan {
         Plan::Routes(routes) => look_twice(connection, routes, span).await,
         Plan::ByFacet { facets, states, tests, otherwise } => {
-            let peeked = look(connection, std::slice::from_ref(otherwise), span, PEEKED_ROWS).await?;
+            let peeked = look(connection, std::slice::from_ref(otherwise), span, Look::Peek).await?;
             if peeked.suffices(span) {
                 return Ok(peeked.page(span));
             }
@@ -53,76 +54,102 @@ async fn ids(connection: &mut PgConnection, walk: &Walk) -> Result<Ids, ReadErro
 
 /// Looks a little way first, since a statement cannot stop by itself when the page is full.
 async fn look_twice(connection: &mut PgConnection, routes: &[Route], span: &Span) -> Result<Ids, ReadError> {
-    let found = look(connection, routes, span, (span.limit + 1) * FIRST_LOOK_TIMES).await?;
+    let found = look(connection, routes, span, Look::First).await?;
     if found.suffices(span) {
         return Ok(found.page(span));
     }
-    Ok(look(connection, routes, span, WALKED_MAX).await?.page(span))
+    Ok(look(connection, routes, span, Look::Whole).await?.page(span))
 }
 
-async fn look(
-    connection: &mut PgConnection,
-    routes: &[Route],
-    span: &Span,
-    walked_max: u32,
-) -> Result<Found, ReadError> {
+async fn look(connection: &mut PgConnection, routes: &[Route], span: &Span, look: Look) -> Result<Found, ReadError> {
     let mut found = Found::default();
     for route in routes.iter().filter(|route| !route.arms.is_empty()) {
-        let rows: Vec<(Uuid, bool, bool)> =
-            statement(route, span, walked_max).build_query_as().fetch_all(&mut *connection).await?;
-        for (id, fits, is_stop) in rows {
-            if fits {
-                found.fitting.push(id.as_u128());
-            }
-            if is_stop {
-                found.stops.push(id.as_u128());
-            }
+        let most = route.rows_that_fit(span, look);
+        let rows: Vec<(i64, Option<Uuid>, Option<Uuid>)> =
+            statement(route, span, look).build_query_as().fetch_all(&mut *connection).await?;
+        // Rows of one arm come together, in the list's order.
+        for of_arm in rows.chunk_by(|one, other| one.0 == other.0) {
+            let fitting = of_arm.iter().filter_map(|(_, _, id)| id.map(|id| id.as_u128()));
+            let before = found.fitting.len();
+            found.fitting.extend(fitting);
+            let is_full = found.fitting.len() - before == most;
+            let stop = of_arm.first().and_then(|(_, stop, _)| stop.map(|stop| stop.as_u128()));
+            // Behind a full page nothing was looked at.
+            found.stops.extend(found.fitting.last().copied().filter(|_| is_full).or(stop));
         }
     }
     Ok(found)
 }
 
-/// The columns of a route's index as it holds them, and what stands before the id in a row that is compared with them.
-fn stretch(route: &Route) -> (Vec<String>, String) {
-    // Names of facets are ordered by their bytes.
-    let written = |column: &&str| match *column {
-        "company" | "workflow" | "source_system" | "action" => format!("{column} COLLATE \"C\""),
-        other => other.to_owned(),
+/// The columns of a route's index before the id, as it holds them, and what an arm says of each, by the names of the arm.
+fn stretch(route: &Route) -> Vec<(&'static str, String)> {
+    // A combination of names is one column: a stretch of this index ends where its first column changes.
+    let facet = |from: usize| {
+        let names: Vec<String> = (from..from + FACET_COLUMNS.len()).map(|place| format!("name{place}")).collect();
+        ("facet", format!("facet_of({})", names.join(", ")))
     };
-    let mut columns: Vec<String> = route.columns.iter().map(written).collect();
-    let mut names: String = (0..route.columns.len()).map(|place| format!("arm.name{place}, ")).collect();
-    if route.index == Some("operation_in_conflict") {
-        columns.push("(open_conflicts > 0)".to_owned());
-        names.push_str("true, ");
+    match route.index {
+        Some("operation_by_facet") => vec![facet(0)],
+        Some("operation_left") => vec![facet(1), ("state", "name0".to_owned())],
+        Some("operation_in_conflict") => vec![("(open_conflicts > 0)", "true".to_owned())],
+        Some(_) | None => {
+            route.columns.iter().enumerate().map(|(place, column)| (*column, format!("name{place}"))).collect()
+        }
     }
-    columns.push("id".to_owned());
-    (columns, names)
 }
 
-/// The statement that looks through every arm of a route: the rows that fit, and where each arm was left.
-fn statement(route: &Route, span: &Span, walked_max: u32) -> QueryBuilder<'static, Postgres> {
-    let mut query = QueryBuilder::new("SELECT step.id, step.fits, step.is_stop FROM ");
-    if !route.columns.is_empty() {
-        query.push("unnest(");
-        for place in 0..route.columns.len() {
-            let names: Vec<String> = route.arms.iter().filter_map(|arm| arm.get(place).cloned()).collect();
-            query.push(if place == 0 { "" } else { ", " }).push_bind(names).push("::text[]");
-        }
-        let names: Vec<String> = (0..route.columns.len()).map(|place| format!("name{place}")).collect();
-        query.push(format!(") AS arm ({}), LATERAL ", names.join(", ")));
+/// The statement that looks through every arm of a route: the number of the arm, where looking at it ended, and a row that fits.
+fn statement(route: &Route, span: &Span, look: Look) -> QueryBuilder<'static, Postgres> {
+    let stretch = stretch(route);
+    let mut query = QueryBuilder::new("SELECT arm.place, stop.id, fitting.id FROM (SELECT place");
+    for (number, (_, of_arm)) in stretch.iter().enumerate() {
+        query.push(format!(", {of_arm} AS of{number}"));
     }
+    query.push(" FROM ");
+    let mut names = Vec::new();
+    for place in 0..route.columns.len() {
+        let of_arms: Vec<String> = route.arms.iter().filter_map(|arm| arm.get(place).cloned()).collect();
+        query.push(if place == 0 { "unnest(" } else { ", " }).push_bind(of_arms).push("::text[]");
+        names.push(format!("name{place}, "));
+    }
+    // One arm without names is everything. What is said of an arm is computed once.
+    let one = if names.is_empty() { "(VALUES (1::bigint))" } else { ") WITH ORDINALITY" };
+    query.push(format!("{one} AS named ({}place) OFFSET 0) AS arm", names.concat()));
+
+    // The order of the whole index, and a row compared with its bounds: a stretch of this index and no other answers that. Asked for a
+    // name and the order of ids, the planner may take the order of all instead, and read it to its end for a name that is rare.
     let direction = if span.newest_first { "DESC" } else { "ASC" };
-    let rows_of_each = i64::from(route.rows_of_each(span, walked_max));
-    query.push("(SELECT id, fits, place = ").push_bind(rows_of_each).push(" AS is_stop FROM (SELECT id, ");
+    let columns: Vec<&str> = stretch.iter().map(|(column, _)| *column).chain(["id"]).collect();
+    let names: String = (0..stretch.len()).map(|number| format!("arm.of{number}, ")).collect();
+    let order: Vec<String> = columns.iter().map(|column| format!("{column} {direction}")).collect();
+    let (order, columns) = (order.join(", "), columns.join(", "));
+    // In the order of ids, this database has one index for all that is not confirmed.
+    let part = if route.index == Some(LEFT_BY_ID) { Some(UNFINISHED) } else { route.part };
+    let part = part.map(|part| format!(" AND {part}")).unwrap_or_default();
+    let (first, last) = (Uuid::from_u128(span.first), Uuid::from_u128(span.end.saturating_sub(1)));
+
+    query.push(" LEFT JOIN LATERAL (");
     if route.tests.is_empty() {
-        query.push("true");
+        query.push("SELECT NULL::uuid AS id");
+    } else {
+        query.push(format!("SELECT id FROM operation WHERE ({columns}) >= ({names}")).push_bind(first);
+        query.push(format!(") AND ({columns}) <= ({names}")).push_bind(last);
+        let skipped = i64::from(route.rows_of_each(span, look)) - 1;
+        query.push(format!("){part} ORDER BY {order} LIMIT 1 OFFSET ")).push_bind(skipped);
     }
-    for (place, test) in route.tests.iter().enumerate() {
-        query.push(if place == 0 { "" } else { " AND " });
+    query.push(") AS stop ON true LEFT JOIN LATERAL (");
+    // A row of these columns is before or behind where looking ends, by the direction.
+    let (low, high) = if span.newest_first { ("coalesce(stop.id, ", "(") } else { ("(", "coalesce(stop.id, ") };
+    query.push(format!("SELECT id FROM operation WHERE ({columns}) >= ({names}{low}")).push_bind(first);
+    query.push(format!(")) AND ({columns}) <= ({names}{high}")).push_bind(last);
+    query.push(format!(")){part}"));
+    for test in &route.tests {
+        // No index is entered by what is asked here: it is asked of what the stretch holds.
+        query.push(" AND (");
         match test {
             Test::Among { column, names } => {
                 let names: Vec<String> = names.iter().cloned().collect();
-                query.push(format!("coalesce({column} = ANY(")).push_bind(names).push("), false)");
+                query.push(format!("{column} = ANY(")).push_bind(names).push(")");
             }
             Test::States(states) => {
                 let names: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
@@ -132,74 +159,40 @@ fn statement(route: &Route, span: &Span, walked_max: u32) -> QueryBuilder<'stati
                 query.push("open_conflicts > 0");
             }
             Test::StakeFrom(stake) => {
-                query.push("coalesce(ten_thousandths >= ").push_bind(*stake).push(", false)");
+                query.push("ten_thousandths >= ").push_bind(*stake);
             }
             Test::StakeTo(stake) => {
-                query.push("coalesce(ten_thousandths <= ").push_bind(*stake).push(", false)");
+                query.push("ten_thousandths <= ").push_bind(*stake);
             }
         }
+        query.push(") IS TRUE");
     }
-    // The order of the whole index, and a row compared with its bounds: a stretch of this index and no other answers that. Asked for a
-    // name and the order of ids, the planner may take the order of all instead, and read it to its end for a name that is rare.
-    let (columns, names) = stretch(route);
-    let order: Vec<String> = columns.iter().map(|column| format!("{column} {direction}")).collect();
-    let (order, columns) = (order.join(", "), columns.join(", "));
-    query.push(format!(
-        " AS fits, row_number() OVER (ORDER BY {order}) AS place FROM operation WHERE ({columns}) >= ({names}"
-    ));
-    query.push_bind(Uuid::from_u128(span.first)).push(format!(") AND ({columns}) < ({names}"));
-    query.push_bind(Uuid::from_u128(span.end)).push(")");
-    // In the order of ids, this database has one index for all that is not confirmed.
-    let part = if route.index == Some(LEFT_BY_ID) { Some(UNFINISHED) } else { route.part };
-    if let Some(part) = part {
-        query.push(format!(" AND {part}"));
-    }
-    query.push(format!(" ORDER BY {order} LIMIT ")).push_bind(rows_of_each);
-    query.push(") AS walked WHERE fits OR place = ").push_bind(rows_of_each).push(") AS step");
+    let most = i64::try_from(route.rows_that_fit(span, look)).unwrap_or(i64::MAX);
+    query.push(format!(" ORDER BY {order} LIMIT ")).push_bind(most).push(") AS fitting ON true");
     query
 }
 
-/// The combinations that fit; none where they, or those that had to be leapt over, are too many.
+/// The combinations that fit; none where they are more than `max`, or all are too many.
 async fn facets_like(
     connection: &mut PgConnection,
     wanted: &Facets,
     max: usize,
 ) -> Result<Option<Vec<Facet>>, ReadError> {
-    const FOUR: &str =
-        "company COLLATE \"C\", workflow COLLATE \"C\", source_system COLLATE \"C\", action COLLATE \"C\"";
-    let bound = i64::try_from(FACETS_SEEN_MAX).unwrap_or(i64::MAX);
-    let columns = "company, workflow, source_system, action";
-    let mut query = QueryBuilder::new(format!("WITH RECURSIVE facet ({columns}) AS ("));
-    match &wanted.0[0] {
-        // Each company's are leapt through on their own.
-        Some(companies) => {
-            let companies: Vec<String> = companies.iter().cloned().collect();
-            query.push("SELECT start.* FROM unnest(").push_bind(companies);
-            // The leap asks for nothing but what is behind: asked for the company too, the index is entered where the company starts
-            // and read up to there, the whole company for each leap. What lies behind its last combination is another company's, and ends it.
-            query.push(format!(
-                "::text[]) AS wanted (name), LATERAL (SELECT {columns} FROM operation \
-                 WHERE company COLLATE \"C\" = wanted.name ORDER BY {FOUR} LIMIT 1) AS start \
-                 UNION ALL SELECT next.* FROM facet, LATERAL (SELECT {columns} FROM operation \
-                 WHERE ({FOUR}) > (facet.company, facet.workflow, facet.source_system, facet.action) \
-                 ORDER BY {FOUR} LIMIT 1) AS next WHERE next.company COLLATE \"C\" = facet.company"
-            ));
-        }
-        None => {
-            query.push(format!(
-                "(SELECT {columns} FROM operation ORDER BY {FOUR} LIMIT 1) \
-                 UNION ALL SELECT next.* FROM facet, LATERAL (SELECT {columns} FROM operation \
-                 WHERE ({FOUR}) > (facet.company, facet.workflow, facet.source_system, facet.action) \
-                 ORDER BY {FOUR} LIMIT 1) AS next"
-            ));
-        }
-    }
-    query.push(format!(") SELECT {columns} FROM facet LIMIT ")).push_bind(bound + 1);
-    let rows: Vec<(String, String, String, String)> = query.build_query_as().fetch_all(connection).await?;
-    if rows.len() > FACETS_SEEN_MAX {
+    let is_much = format!("SELECT EXISTS (SELECT FROM facet OFFSET {FACETS_SEEN_MAX} LIMIT 1)");
+    let is_much: bool = sqlx::query_scalar(&is_much).fetch_one(&mut *connection).await?;
+    if is_much {
         return Ok(None);
     }
-    let facets = rows.into_iter().map(|(company, workflow, source, action)| [company, workflow, source, action]);
-    let found: Vec<Facet> = facets.filter(|facet| wanted.hold(facet)).collect();
+    let mut query = QueryBuilder::new(format!("SELECT {} FROM facet WHERE true", FACET_COLUMNS.join(", ")));
+    for (column, among) in wanted.asked() {
+        let among: Vec<String> = among.iter().cloned().collect();
+        query.push(format!(" AND {column} = ANY(")).push_bind(among).push(")");
+    }
+    query.push(" LIMIT ").push_bind(i64::try_from(max).unwrap_or(i64::MAX).saturating_add(1));
+    let rows: Vec<(String, String, String, String)> = query.build_query_as().fetch_all(connection).await?;
+    let found: Vec<Facet> = rows
+        .into_iter()
+        .map(|(company, workflow, source_system, action)| [company, workflow, source_system, action])
+        .collect();
     Ok((found.len() <= max).then_some(found))
 }

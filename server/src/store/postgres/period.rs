@@ -53,15 +53,14 @@ fn first_id(day: Day) -> Uuid {
 type Facet = (String, String, String);
 
 impl PostgresStore {
-    /// The next workflow, source system and action of a company: a leap over all operations of the one before.
+    /// The next workflow, source system and action of a company.
     async fn next_facet(&self, company: &str, facet: &Facet) -> Result<Option<Facet>, StoreFault> {
         let (workflow, source_system, action) = facet;
         let mut connection = self.connection().await?;
         let found = sqlx::query_as(
-            "SELECT workflow, source_system, action FROM operation \
-             WHERE company COLLATE \"C\" = $1 \
-             AND (workflow COLLATE \"C\", source_system COLLATE \"C\", action COLLATE \"C\") > ($2, $3, $4) \
-             ORDER BY workflow COLLATE \"C\", source_system COLLATE \"C\", action COLLATE \"C\" LIMIT 1",
+            "SELECT workflow, source_system, action FROM facet \
+             WHERE company = $1 AND (workflow, source_system, action) > ($2, $3, $4) \
+             ORDER BY workflow, source_system, action LIMIT 1",
         )
         .bind(company)
         .bind(workflow)
@@ -81,9 +80,8 @@ impl PostgresStore {
     ) -> Result<Vec<PeriodRow>, StoreFault> {
         let sql = format!(
             "SELECT {}, NULL::text AS day FROM operation \
-             WHERE company COLLATE \"C\" = $1 AND workflow COLLATE \"C\" = $2 AND source_system COLLATE \"C\" = $3 \
-             AND action COLLATE \"C\" = $4 AND id > $5 AND id < $6 \
-             AND NOT EXISTS (SELECT FROM dated WHERE dated.operation = operation.id) ORDER BY id LIMIT $7",
+             WHERE (facet, id) > (facet_of($1, $2, $3, $4), $5) AND (facet, id) < (facet_of($1, $2, $3, $4), $6) \
+             AND NOT EXISTS (SELECT FROM dated WHERE dated.operation = operation.id) ORDER BY facet, id LIMIT $7",
             PeriodOperationRow::COLUMNS
         );
         let end = span.to.succ_opt().map_or(Uuid::max(), first_id);

@@ -135,6 +135,10 @@ impl Reconciliations for PostgresStore {
         references: &[String],
         limit: u32,
     ) -> Result<Vec<Operation>, StoreFault> {
+        // A list of none implies whatever a partial index asks, and may be looked for in all of its rows.
+        if references.is_empty() {
+            return Ok(Vec::new());
+        }
         let sql = format!(
             "SELECT {} FROM operation WHERE destination_reference = ANY($1) AND destination_reference IS NOT NULL \
              AND workflow || '' = $2 AND company || '' = $3 ORDER BY id LIMIT $4",
@@ -145,6 +149,9 @@ impl Reconciliations for PostgresStore {
     }
 
     async fn operations_by_id(&self, operations: &[OperationId]) -> Result<Vec<Operation>, StoreFault> {
+        if operations.is_empty() {
+            return Ok(Vec::new());
+        }
         let sql = format!("SELECT {} FROM operation WHERE id = ANY($1)", OperationRow::COLUMNS);
         self.all::<OperationRow, _>(sqlx::query(&sql).bind(ids(operations))).await
     }

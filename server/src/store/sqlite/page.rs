@@ -10,21 +10,9 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::{fault, work};
 use crate::store::row::{Place, json_text};
 use crate::store::walk::{
-    ARMS_MAX, FACETS_SEEN_MAX, Facet, Facets, Found, Ids, PEEKED_ROWS, Plan, Route, Span, Test, WALKED_MAX, Walk,
+    ARMS_MAX, FACET_COLUMNS, FACETS_SEEN_MAX, Facet, Facets, Found, Ids, Look, Plan, Route, Span, Test, Walk,
     cursor_behind,
 };
-
-/// Behind every key part: those have at most 200 characters.
-const BEHIND_EVERY_NAME: char = char::MAX;
-
-/// More characters than a key part may have.
-const NAME_CHARACTERS_OVER: usize = 201;
-
-/// The next combination of company, workflow, source system and action behind one. With the whole key of the index it is one search: told
-/// its first columns alone, SQLite looks at every row that has the same ones before it comes to the next.
-const NEXT_FACET: &str = "SELECT company, workflow, source_system, action FROM operation INDEXED BY operation_by_facet \
-     WHERE (company, workflow, source_system, action, id) > (?1, ?2, ?3, ?4, x'ffffffffffffffffffffffffffffffff') \
-     ORDER BY company, workflow, source_system, action, id LIMIT 1";
 
 /// One page.
 pub(super) fn page(connection: &Connection, walk: &Walk) -> Result<Page<Operation>, StoreFault> {
@@ -40,17 +28,21 @@ pub(super) fn page(connection: &Connection, walk: &Walk) -> Result<Page<Operatio
 
 fn ids(connection: &Connection, walk: &Walk) -> Result<Ids, StoreFault> {
     let span = &walk.span;
-    let look = |routes: &[Route], walked_max: u32| {
+    let look = |routes: &[Route], look: Look| {
         let mut found = Found::default();
         for route in routes {
-            look_through(connection, route, span, walked_max, &mut found)?;
+            look_through(connection, route, span, look, &mut found)?;
         }
         Ok::<_, StoreFault>(found)
     };
+    let look_twice = |routes: &[Route]| {
+        let found = look(routes, Look::First)?;
+        Ok(if found.suffices(span) { found } else { look(routes, Look::Whole)? }.page(span))
+    };
     match &walk.plan {
-        Plan::Routes(routes) => Ok(look(routes, WALKED_MAX)?.page(span)),
+        Plan::Routes(routes) => look_twice(routes),
         Plan::ByFacet { facets, states, tests, otherwise } => {
-            let peeked = look(std::slice::from_ref(otherwise), PEEKED_ROWS)?;
+            let peeked = look(std::slice::from_ref(otherwise), Look::Peek)?;
             if peeked.suffices(span) {
                 return Ok(peeked.page(span));
             }
@@ -59,135 +51,148 @@ fn ids(connection: &Connection, walk: &Walk) -> Result<Ids, StoreFault> {
                 Some(found) => Route::over(found, states.as_ref(), tests.clone()),
                 None => otherwise.clone(),
             };
-            Ok(look(&[route], WALKED_MAX)?.page(span))
+            look_twice(&[route])
         }
     }
 }
 
-/// The combinations that fit; none where they, or those that had to be leapt over, are too many.
+/// The combinations that fit; none where they are more than `max`, or all are too many.
 fn facets_like(connection: &Connection, wanted: &Facets, max: usize) -> Result<Option<Vec<Facet>>, StoreFault> {
-    let failed = |error: rusqlite::Error| fault::of(&error, "operation", &"?");
-    let mut statement = connection.prepare_cached(NEXT_FACET).map_err(failed)?;
-    let behind_all = || BEHIND_EVERY_NAME.to_string().repeat(NAME_CHARACTERS_OVER);
-    let mut behind: Facet = std::array::from_fn(|_| String::new());
-    let mut found = Vec::new();
-    for _ in 0..FACETS_SEEN_MAX {
-        let next = statement
-            .query_row(rusqlite::params_from_iter(&behind), |row| {
-                Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
-            })
-            .optional()
-            .map_err(failed)?;
-        let Some(facet): Option<Facet> = next else { return Ok(Some(found)) };
-        if wanted.hold(&facet) {
-            if found.len() == max {
-                return Ok(None);
-            }
-            found.push(facet.clone());
-            behind = facet;
-            continue;
-        }
-        // To the next name that is wanted in the first column that is not like that, or behind all that start like this one.
-        let unlike = wanted
-            .0
-            .iter()
-            .zip(&facet)
-            .position(|(names, name)| names.as_ref().is_some_and(|names| !names.contains(name)));
-        let Some((place, names)) = unlike.and_then(|place| Some((place, wanted.0[place].as_ref()?))) else {
-            behind = facet;
-            continue;
-        };
-        let mut leap = facet;
-        let next =
-            names.range::<String, _>((std::ops::Bound::Excluded(&leap[place]), std::ops::Bound::Unbounded)).next();
-        leap[place] = next.cloned().unwrap_or_else(behind_all);
-        for name in leap.iter_mut().skip(place + 1) {
-            name.clear();
-        }
-        behind = leap;
+    let failed = |error: rusqlite::Error| fault::of(&error, "facet", &"?");
+    let is_much = format!("SELECT 1 FROM facet LIMIT 1 OFFSET {FACETS_SEEN_MAX}");
+    let is_much = connection.prepare_cached(&is_much).and_then(|mut statement| statement.exists([])).map_err(failed)?;
+    if is_much {
+        return Ok(None);
     }
-    Ok(None)
+    let (sql, names) = facets(wanted);
+    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
+    let most = Value::Integer(i64::try_from(max).unwrap_or(i64::MAX).saturating_add(1));
+    let found = statement.query_map(rusqlite::params_from_iter(names.into_iter().chain([most])), |row| {
+        Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
+    });
+    let found: Vec<Facet> = found.map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
+    Ok((found.len() <= max).then_some(found))
 }
 
-/// The statement that looks through one arm of a route, and the values behind those of the arm.
-fn statement(route: &Route, span: &Span, walked_max: u32) -> (String, Vec<Value>) {
-    let mut values = Vec::new();
-    let mut place = |value: Value| {
-        values.push(value);
-        format!("?{}", route.columns.len() + values.len())
-    };
-    let mut conditions: Vec<String> =
-        route.columns.iter().enumerate().map(|(index, column)| format!("{column} = ?{}", index + 1)).collect();
-    conditions.extend(route.part.map(ToOwned::to_owned));
-    conditions.push(format!("id >= {}", place(Value::Blob(span.first.to_be_bytes().to_vec()))));
-    conditions.push(format!("id < {}", place(Value::Blob(span.end.to_be_bytes().to_vec()))));
-    let limit = place(Value::Integer(route.rows_of_each(span, walked_max).into()));
-    let tests: Vec<String> = route
-        .tests
-        .iter()
-        .map(|test| match test {
-            Test::Among { column, names } => {
-                format!("{column} IN (SELECT value FROM json_each({}))", place(Value::Text(json_text(names))))
-            }
-            Test::States(states) => {
-                let names: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
-                format!("state IN ({})", names.join(", "))
-            }
-            Test::InConflict => "open_conflicts > 0".to_owned(),
-            Test::StakeFrom(stake) => format!("ifnull(ten_thousandths >= {}, 0)", place(Value::Integer(*stake))),
-            Test::StakeTo(stake) => format!("ifnull(ten_thousandths <= {}, 0)", place(Value::Integer(*stake))),
-        })
-        .collect();
-    let fits = if tests.is_empty() { "1".to_owned() } else { tests.join(" AND ") };
-    let index = route.index.map(|index| format!(" INDEXED BY {index}")).unwrap_or_default();
-    let direction = if span.newest_first { "DESC" } else { "ASC" };
-    let sql = format!(
-        "SELECT id, {fits} FROM operation{index} WHERE {} ORDER BY id {direction} LIMIT {limit}",
-        conditions.join(" AND ")
-    );
-    (sql, values)
+/// The statement that finds combinations, and the names that it is asked with; behind them comes how many there may be.
+fn facets(wanted: &Facets) -> (String, Vec<Value>) {
+    let mut names = Vec::new();
+    let mut sql = format!("SELECT {} FROM facet WHERE 1", FACET_COLUMNS.join(", "));
+    for (column, among) in wanted.asked() {
+        names.push(Value::Text(json_text(among)));
+        sql.push_str(&format!(" AND {column} IN (SELECT value FROM json_each(?{}))", names.len()));
+    }
+    sql.push_str(&format!(" LIMIT ?{}", names.len() + 1));
+    (sql, names)
 }
 
-/// Looks through every arm of a route, up to its bound or until a page is full.
+/// The statements that look through one arm of a route. Their first values are the names of the arm, then come `span` and a number of
+/// rows.
+struct Statements {
+    /// The last of so many rows, of which all but that one are to be skipped.
+    last: String,
+    /// So many rows that fit.
+    fitting: String,
+    /// The first id and the one behind the last.
+    span: [Value; 2],
+    /// What `fitting` is asked with behind the number of rows.
+    tests: Vec<Value>,
+}
+
+impl Statements {
+    fn of(route: &Route, span: &Span) -> Self {
+        let arm = route.columns.len();
+        let mut conditions: Vec<String> =
+            route.columns.iter().enumerate().map(|(index, column)| format!("{column} = ?{}", index + 1)).collect();
+        conditions.extend(route.part.map(ToOwned::to_owned));
+        conditions.push(format!("id >= ?{} AND id < ?{}", arm + 1, arm + 2));
+        let within = conditions.join(" AND ");
+        let rows = arm + 3;
+        let mut tests = Vec::new();
+        let mut place = |value: Value| {
+            tests.push(value);
+            format!("?{}", rows + tests.len())
+        };
+        // The plus keeps the planner from entering another index by what is asked here.
+        let mut fits = String::new();
+        for test in &route.tests {
+            let asked = match test {
+                Test::Among { column, names } => match names.first().filter(|_| names.len() == 1) {
+                    Some(name) => format!("+{column} = {}", place(Value::Text(name.clone()))),
+                    None => {
+                        format!("+{column} IN (SELECT value FROM json_each({}))", place(Value::Text(json_text(names))))
+                    }
+                },
+                Test::States(states) => {
+                    let names: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
+                    format!("+state IN ({})", names.join(", "))
+                }
+                Test::InConflict => "+open_conflicts > 0".to_owned(),
+                Test::StakeFrom(stake) => format!("+ten_thousandths >= {}", place(Value::Integer(*stake))),
+                Test::StakeTo(stake) => format!("+ten_thousandths <= {}", place(Value::Integer(*stake))),
+            };
+            fits.push_str(" AND ");
+            fits.push_str(&asked);
+        }
+        let index = route.index.map(|index| format!(" INDEXED BY {index}")).unwrap_or_default();
+        let direction = if span.newest_first { "DESC" } else { "ASC" };
+        let from = format!("SELECT id FROM operation{index} WHERE {within}");
+        Self {
+            last: format!("{from} ORDER BY id {direction} LIMIT 1 OFFSET ?{rows}"),
+            fitting: format!("{from}{fits} ORDER BY id {direction} LIMIT ?{rows}"),
+            span: [span.first, span.end].map(|id| Value::Blob(id.to_be_bytes().to_vec())),
+            tests,
+        }
+    }
+}
+
+/// Looks through every arm of a route, up to its bound or until a page is full. A row that does not fit never leaves the database: that
+/// costs ten times what looking at it does.
 fn look_through(
     connection: &Connection,
     route: &Route,
     span: &Span,
-    walked_max: u32,
+    look: Look,
     found: &mut Found,
 ) -> Result<(), StoreFault> {
     let failed = |error: rusqlite::Error| fault::of(&error, "operation", &"?");
-    let (sql, values) = statement(route, span, walked_max);
-    let rows_of_each = route.rows_of_each(span, walked_max);
-    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
+    let statements = Statements::of(route, span);
+    let (rows_of_each, most) = (route.rows_of_each(span, look), route.rows_that_fit(span, look));
+    let mut last = connection.prepare_cached(&statements.last).map_err(failed)?;
+    let mut fitting = connection.prepare_cached(&statements.fitting).map_err(failed)?;
     for arm in &route.arms {
-        let names = arm.iter().map(|name| Value::Text(name.clone()));
-        let mut rows =
-            statement.query(rusqlite::params_from_iter(names.chain(values.iter().cloned()))).map_err(failed)?;
-        let (mut walked, mut fitting) = (0, 0);
-        while let Some(row) = rows.next().map_err(failed)? {
-            let (id, fits): ([u8; 16], bool) = (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
-            let id = u128::from_be_bytes(id);
-            walked += 1;
-            if fits {
-                found.fitting.push(id);
-                fitting += 1;
-            }
-            if walked == rows_of_each || fitting > span.limit {
-                found.stops.push(id);
-                break;
+        let names = || arm.iter().map(|name| Value::Text(name.clone()));
+        let [first, end] = statements.span.clone();
+        let (mut within, mut stop) = ([first, end], None);
+        if !route.tests.is_empty() {
+            let skipped = Value::Integer(rows_of_each.saturating_sub(1).into());
+            let values = names().chain(within.clone()).chain([skipped]);
+            let row = last.query_row(rusqlite::params_from_iter(values), |row| row.get::<_, [u8; 16]>(0));
+            stop = row.optional().map_err(failed)?.map(u128::from_be_bytes);
+            if let Some(stop) = stop {
+                let blob = |id: u128| Value::Blob(id.to_be_bytes().to_vec());
+                if span.newest_first { within[0] = blob(stop) } else { within[1] = blob(stop.saturating_add(1)) }
             }
         }
+        let limit = Value::Integer(i64::try_from(most).unwrap_or(i64::MAX));
+        let values = names().chain(within).chain([limit]).chain(statements.tests.iter().cloned());
+        let rows = fitting.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, [u8; 16]>(0));
+        let rows: Vec<[u8; 16]> = rows.map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
+        let is_full = rows.len() == most;
+        found.fitting.extend(rows.iter().copied().map(u128::from_be_bytes));
+        // Behind a full page nothing was looked at.
+        found.stops.extend(rows.last().copied().map(u128::from_be_bytes).filter(|_| is_full).or(stop));
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use guard::queue::{Cursor, Order, PageRequest};
+    use guard::queue::{Cursor, Filter, Order, PageRequest};
     use guard::token::Reach;
 
     use super::*;
+    use crate::store::walk::LEFT_BY_ID;
     use crate::store::walk::tests::every_filter;
 
     fn schema() -> Connection {
@@ -226,22 +231,31 @@ mod tests {
                             vec![otherwise, Route::over(vec![facet], states.as_ref(), tests)]
                         }
                     };
-                    looked_at.extend(routes.iter().map(|route| (statement(route, &walk.span, 9).0, route.index)));
+                    for route in &routes {
+                        let Statements { last, fitting, .. } = Statements::of(route, &walk.span);
+                        looked_at.extend([(last, route.index), (fitting, route.index)]);
+                    }
                 }
             }
         }
         for (sql, index) in &looked_at {
             let plan = plan(&connection, sql);
-            let uses = index.map_or("USING PRIMARY KEY (id>? AND id<?)".to_owned(), |index| format!("INDEX {index} ("));
+            let uses = match index {
+                None => "USING PRIMARY KEY (id>? AND id<?)".to_owned(),
+                // These hold all that is looked at in a row.
+                Some(index @ ("operation_in_conflict" | LEFT_BY_ID)) => format!("USING COVERING INDEX {index} ("),
+                Some(index) => format!("INDEX {index} ("),
+            };
             assert!(plan.iter().any(|step| step.contains(&uses)), "{plan:#?}\n{sql}");
             assert!(index.is_none_or(|_| plan.iter().any(|step| step.contains("id>? AND id<?"))), "{plan:#?}\n{sql}");
             assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:#?}\n{sql}");
         }
         assert!(looked_at.len() > 500, "{} different statements", looked_at.len());
-        let leap = plan(&connection, NEXT_FACET);
-        assert!(
-            leap[0].contains("COVERING INDEX operation_by_facet ((company,workflow,source_system,action,id)>("),
-            "{leap:#?}"
-        );
+        let company = Filter { company: Some("x".to_owned()), ..Filter::default() };
+        let page = PageRequest { cursor: None, limit: 50 };
+        let walk = Walk::of(&Reach::EVERYTHING, &company, Order::Newest, &page).unwrap();
+        let Plan::ByFacet { facets: wanted, .. } = walk.plan else { panic!() };
+        let plan = plan(&connection, &facets(&wanted).0);
+        assert!(plan[0].contains("USING PRIMARY KEY (company=?)"), "{plan:#?}");
     }
 }

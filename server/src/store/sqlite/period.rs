@@ -27,11 +27,9 @@ static CREATED: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The next workflow, source system and action of a company: a leap over all operations of the one before, which the whole key of the
-/// index makes one search.
-const NEXT_FACET: &str = "SELECT workflow, source_system, action FROM operation INDEXED BY operation_by_facet \
-     WHERE company = ?1 AND (workflow, source_system, action, id) > (?2, ?3, ?4, x'ffffffffffffffffffffffffffffffff') \
-     ORDER BY workflow, source_system, action, id LIMIT 1";
+/// The next workflow, source system and action of a company.
+const NEXT_FACET: &str = "SELECT workflow, source_system, action FROM facet \
+     WHERE company = ?1 AND (workflow, source_system, action) > (?2, ?3, ?4) ORDER BY workflow, source_system, action LIMIT 1";
 
 /// Operations by the day of their payload.
 static DATED: LazyLock<String> = LazyLock::new(|| {
@@ -239,7 +237,7 @@ mod tests {
                 7,
                 "operation_by_facet (company=? AND workflow=? AND source_system=? AND action=? AND id>? AND id<?)",
             ),
-            (NEXT_FACET, 4, "operation_by_facet (company=? AND (workflow,source_system,action,id)>(?,?,?,?))"),
+            (NEXT_FACET, 4, "facet USING PRIMARY KEY (company=? AND (workflow,source_system,action)>(?,?,?))"),
             (DATED.as_str(), 5, "dated_by_day (company=? AND (day,operation)>(?,?) AND day<?)"),
             (CLOSED.as_str(), 3, "period_closed (company=? AND to_day>?)"),
         ] {

@@ -45,6 +45,9 @@ static SELECT_ENTRIES: LazyLock<String> = LazyLock::new(|| {
     format!("SELECT {} FROM entry WHERE chain = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3", EntryRow::COLUMNS)
 });
 
+const KEEP_FACET: &str =
+    "INSERT INTO facet (company, workflow, source_system, action) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
+
 /// Neither the key, which never changes, nor what the store itself keeps up: `superseded_by` and `duplicates_prevented`.
 const UPDATE: &str = "UPDATE operation SET state = ?3, state_since = ?4, lease_expires_at = ?5, reason = ?6, \
      destination_reference = ?7, version = ?8, head = ?9, fingerprint = ?10, fingerprint_scheme = ?11, policy_version = ?12, \
@@ -221,6 +224,8 @@ impl Work for Insert {
             })?;
             return Ok(Inserted::Existing(Box::new(existing)));
         }
+        let facet = params![row.company, row.workflow, row.source_system, row.action];
+        execute(transaction, "facet", &row.id, KEEP_FACET, facet)?;
         keep_body(transaction, &row.id, "payload", &self.payload)?;
         keep_day(transaction, &row.id, &row.company, self.day)?;
         keep_look(transaction, &row.id, self.look)?;
