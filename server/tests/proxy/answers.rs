@@ -1,7 +1,11 @@
 //! What callers are answered, first and again.
 
+use guard::id::PersonId;
+use guard::person::{Person, Role};
+use guard::service::SeenOperation;
 use guard::summary::Counted;
 use guard::token::Reach;
+use server::clock::OsEntropy;
 
 use crate::desk::Desk;
 use crate::ledger::{Asking, BODY, CREATED, Ledger, SECRET, configure};
@@ -17,6 +21,7 @@ on_both!(
     an_external_reference_is_put_into_the_body,
     a_binary_answer_and_a_long_one_are_kept_as_far_as_they_can,
     what_a_worker_settled_is_replayed_too,
+    c35_what_was_erased_is_told_and_sent_by_nobody,
 );
 
 async fn a_repetition_gets_what_the_destination_answered(fresh: Fresh) {
@@ -223,5 +228,36 @@ async fn what_a_worker_settled_is_replayed_too(fresh: Fresh) {
     let answer = Asking::document(&worker, "INV-2").answered().await;
     assert_eq!((answer.status, &answer.body[..]), (202, &br#"{"id":820982911946154509}"#[..]));
     assert_eq!(ledger.count(), 0);
+    desk.close().await;
+}
+
+async fn c35_what_was_erased_is_told_and_sent_by_nobody(fresh: Fresh) {
+    let (desk, ledger) = (Desk::over(fresh).await, Ledger::new().await);
+    configure(&desk, ledger.address, "").await;
+    let worker = desk.worker("billing").await;
+    let first = Asking::document(&worker, "INV-1").answered().await;
+    let id = first.header("onceover-operation").parse().unwrap();
+
+    let guard = &desk.server.guard;
+    let fay = Person {
+        id: PersonId::new(guard.now(), guard::clock::Entropy::bytes(&OsEntropy)),
+        email: "fay@example.test".to_owned(),
+        role: Role::Finance,
+        reach: Reach::EVERYTHING,
+    };
+    let version = guard.operation(&Reach::EVERYTHING, id).await.unwrap().version;
+    let seen = [SeenOperation { operation: id, version }];
+    guard.erase(&fay, id, &seen, "the customer asked").await.unwrap();
+
+    // The answer of the destination is gone with the rest: what is known is said, in the words of begin.
+    let again = Asking::document(&worker, "INV-1").answered().await;
+    assert_eq!((again.status, again.decision()), (200, "replay"), "{again:?}");
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    let told = again.json();
+    assert_eq!(told["operation"]["destination_reference"], "task-1", "{told}");
+    assert!(told["operation"]["payload_dropped_at"].is_string(), "{told}");
+    let changed = Asking::document(&worker, "INV-1").raw(r#"{"amount":"119.00"}"#).answered().await;
+    assert_eq!((changed.status, changed.code().as_str()), (422, "conflict"), "by its fingerprint: {changed:?}");
+    assert_eq!(ledger.count(), 1);
     desk.close().await;
 }
