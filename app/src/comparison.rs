@@ -104,6 +104,21 @@ pub(crate) fn diff([approved, received]: [Side<'_>; 2], volatile: &[Pointer], pl
     Diffed { changes: differences.len(), html }
 }
 
+/// What differs between two short contents; their other parts are known from elsewhere.
+pub(crate) fn differences([left, right]: [Side<'_>; 2]) -> Diffed {
+    let parsed = |side: &Side<'_>| side.payload.and_then(|text| Payload::parse(text.as_bytes()).ok());
+    // What is no object has no places that could differ.
+    let Some((before, after)) = parsed(&left).zip(parsed(&right)) else {
+        return Diffed { changes: 0, html: String::new() };
+    };
+    let compared = compare(&before, &after, &[]);
+    let differences = compared.differences();
+    let shown = DiffQuery::default();
+    let place = Place { path: "", query: Vec::new(), shown: &shown };
+    let html = table(&differences, (left.label, right.label), (before.content(), after.content()), &place).to_html();
+    Diffed { changes: differences.len(), html }
+}
+
 fn table(differences: &[Difference<'_>], labels: (&str, &str), contents: (&Json, &Json), place: &Place<'_>) -> AnyView {
     if differences.is_empty() {
         return view! { <p class="empty">"Nothing that counts differs."</p> }.into_any();

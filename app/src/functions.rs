@@ -52,6 +52,7 @@ pub(crate) mod read_reversal;
 pub(crate) mod read_rules;
 pub(crate) mod read_run;
 pub(crate) mod read_settings;
+pub(crate) mod read_sides;
 pub(crate) mod read_views;
 pub(crate) mod reopen_period;
 pub(crate) mod resolve;

@@ -30,6 +30,8 @@ pub mod reconciliation;
 mod reply;
 #[cfg(feature = "ssr")]
 mod shell;
+#[cfg(feature = "ssr")]
+mod sides;
 mod wording;
 
 pub use app::App;

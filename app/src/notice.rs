@@ -223,11 +223,23 @@ pub(crate) enum ConflictNotice {
     Refused(Box<ConflictDraft>, Failure),
 }
 
+/// What the wish did that an operation is looked for now.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum Haste {
+    /// The next lookup is due.
+    Due,
+    /// The destination was asked at once.
+    Looked {
+        /// What it showed, in a sentence.
+        shown: String,
+    },
+}
+
 /// What became of the wish that an operation is looked for now.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum HasteNotice {
-    /// The next lookup is due.
-    Due,
+    /// It was done.
+    Done(Haste),
     /// Nothing was changed.
     Refused(Failure),
 }

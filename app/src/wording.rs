@@ -18,7 +18,7 @@ use guard::{
     money::Money,
     person::Role,
     recovery::{Answer, Recovery},
-    service::{Outlook, Proof},
+    service::{Outlook, Proof, Standing},
     state::{State, StateName},
     summary::Recovering,
     view::OperationView,
@@ -205,10 +205,29 @@ pub(crate) const fn finding_word(finding: &Finding) -> &'static str {
 }
 
 /// Why no lookup can be asked for; none where it can.
-pub(crate) fn why_not_look_up(outlook: &Outlook, role: Role) -> Option<String> {
+pub(crate) fn why_not_look_up(outlook: Option<&Outlook>, standing: &Standing, role: Role) -> Option<String> {
     match outlook {
-        Outlook::NoLookup => Some("Its destination has no lookup; an administrator can configure one.".to_owned()),
-        Outlook::Exhausted { .. } | Outlook::Waiting { .. } => why_not_resolve(role),
+        None if !standing.may_be_looked_for => Some("A lookup says nothing of a record that is taken back.".to_owned()),
+        None if standing.has_lookup => why_not_resolve(role),
+        None | Some(Outlook::NoLookup) => {
+            Some("Its destination has no lookup; an administrator can configure one.".to_owned())
+        }
+        Some(Outlook::Exhausted { .. } | Outlook::Waiting { .. }) => why_not_resolve(role),
+    }
+}
+
+/// How looking for an uncertain operation stands, in sentences: [`outlook`], or what a look can say of two truths.
+pub(crate) fn looking(held: Option<&Outlook>, standing: &Standing, now: Timestamp) -> Vec<String> {
+    match held {
+        Some(held) => outlook(held, now),
+        None if !standing.may_be_looked_for => {
+            vec!["It takes a record back: what the destination shows is looked at by a person.".to_owned()]
+        }
+        None if standing.has_lookup => vec![
+            "Two truths contradict each other, so it is not looked for by itself. A lookup shows what the destination holds right now, and decides nothing: a person does."
+                .to_owned(),
+        ],
+        None => outlook(&Outlook::NoLookup, now),
     }
 }
 

@@ -166,9 +166,8 @@ describe("settling what is uncertain", () => {
       const { updated_at: at } = await desk.worker.ask("GET", `/operations/${operation.id}`);
       const when = `${at.slice(0, 19).replace("T", " ")} UTC`;
       await refusal.getByText(`Meanwhile it is confirmed: ${address("oskar")} changed it at ${when}.`).waitFor();
-      // The words that were written are still there.
-      if (scripts) assert.equal(await notApplied.getByLabel("Reason").inputValue(), "I do not see it");
-      else await late.getByRole("definition").filter({ hasText: "I do not see it" }).waitFor();
+      // The words that were written are still there, though it has left the queue.
+      await late.getByRole("definition").filter({ hasText: "I do not see it" }).waitFor();
       assert.equal(await desk.worker.state(operation.id), "confirmed");
     });
 

@@ -88,6 +88,8 @@ pub struct Ruling {
     pub reason: String,
     /// A web address of evidence.
     pub link: Option<String>,
+    /// The name and the bytes of a file that is evidence, kept with the decision.
+    pub file: Option<(String, std::sync::Arc<[u8]>)>,
     /// What the destination showed when it was asked for this decision; needed to confirm where it can be asked.
     pub look: Option<Look>,
 }

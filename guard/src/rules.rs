@@ -359,6 +359,12 @@ pub fn why_not_propose(person: &Person, parts: &[RulePart]) -> Option<String> {
     Some(format!("proposing a change of {} needs {needed}", part.as_str()))
 }
 
+/// Whether there are changes of rules that this person may approve at all.
+pub fn may_approve_some(person: &Person) -> bool {
+    let parts = [RulePart::Volatile, RulePart::KeyFields, RulePart::Amendment];
+    parts.into_iter().any(|part| part.may_be_approved_by(person.role)) && why_not_everywhere(person).is_none()
+}
+
 /// A workflow's rules hold for every company, so that whoever reaches only some does not decide them.
 fn why_not_everywhere(person: &Person) -> Option<String> {
     let is_limited = person.reach.companies.is_some();

@@ -28,6 +28,7 @@ mod retention;
 mod reversal;
 mod review;
 mod rules;
+mod sides;
 mod totals;
 mod what_if;
 
@@ -51,6 +52,7 @@ pub use report::Report;
 pub use retention::SeenOperation;
 pub use reversal::AskedReversal;
 pub use review::{NewEvidence, Settled, Standing, TriagePage};
+pub use sides::{Sides, VALUES_TOLD_MAX};
 pub use what_if::ReadRecord;
 
 use crate::actor::Actor;

@@ -142,7 +142,7 @@ async fn reasons_and_links_have_limits() {
     insta::assert_snapshot!(decide(not_applied(), "x", Some("javascript:alert(1)")).await, @"link: is no web address; it starts with https:// or http:// and holds no white space");
     insta::assert_snapshot!(decide(not_applied(), "x", Some("https://a b")).await, @"link: is no web address; it starts with https:// or http:// and holds no white space");
     assert_eq!(world.memory.snapshot(), before);
-    insta::assert_snapshot!(decide(not_applied(), "x", Some(" ")).await, @"evidence: is needed, and somebody's word is none, also as a note. Give a link here, or add a link or a file to the operation's evidence first");
+    insta::assert_snapshot!(decide(not_applied(), "x", Some(" ")).await, @"evidence: is needed, and somebody's word is none, also as a note. Give a file or a link");
 }
 
 #[tokio::test]

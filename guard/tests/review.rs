@@ -8,6 +8,7 @@ mod world;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use guard::actor::Actor;
 use guard::event::Resolution;
 use guard::evidence::{EVIDENCE_PER_OPERATION_MAX, FILE_BYTES_MAX, FileHash, MediaType};
 use guard::id::{OperationId, PersonId};
@@ -231,6 +232,73 @@ async fn not_applied_needs_more_than_a_word() {
     assert!(decide().await.is_err());
     world.guard.looked_up(id, world.guard.now(), &looked(Finding::Absent)).await.unwrap();
     assert_eq!(decide().await.unwrap().operation.state.name(), StateName::Failed);
+}
+
+#[tokio::test]
+async fn a_file_is_evidence_that_comes_with_the_decision() {
+    let world = asked_world().await;
+    let ada = somebody(&world, "ada", Role::Operator);
+    let id = uncertain(&world, "order-1").await;
+    world.clock.advance(30);
+    let version = world.operation(id).await.version;
+    let with = |name: &str| {
+        let file = Some((name.to_owned(), Arc::from(&b"%PDF-1.7 none"[..])));
+        Ruling { link: None, file, ..ruling(&world.guard, version, not_applied()) }
+    };
+    let refusal = world.guard.resolve(&ada.person, id, &with("statement.html")).await.unwrap_err();
+    assert!(matches!(refusal, Refusal::InvalidField { field, .. } if field == "file"));
+    assert_eq!(world.operation(id).await.version, version, "nothing is kept of a refused one");
+    world.guard.resolve(&ada.person, id, &with("statement.pdf")).await.unwrap();
+    let held = world.guard.history(&Reach::EVERYTHING, id).await.unwrap();
+    assert_eq!(held.operation.state.name(), StateName::Failed);
+    assert_eq!(held.evidence.len(), 1, "one piece: the reason with its file");
+    assert_eq!(held.evidence[0].file.as_ref().map(|file| file.name.as_str()), Some("statement.pdf"));
+    let (_, content) = world.guard.evidence_file(&Reach::EVERYTHING, held.evidence[0].id).await.unwrap();
+    assert_eq!(content, b"%PDF-1.7 none");
+    assert!(held.entries.last().unwrap().detail.member("file").is_some(), "and the trail tells of it");
+}
+
+#[tokio::test]
+async fn a_look_at_what_is_disputed_settles_nothing() {
+    let world = asked_world().await;
+    let (ada, vic) = (somebody(&world, "ada", Role::Operator), somebody(&world, "vic", Role::Viewer));
+    let id = uncertain(&world, "order-1").await;
+    let refusal = world.guard.may_look(&ada.person, &world.operation(id).await).unwrap_err();
+    insta::assert_snapshot!(refusal, @"an operation that is unknown cannot be looked up");
+    let several = Finding::Several { destination_references: vec!["task-1".to_owned(), "task-2".to_owned()] };
+    world.guard.looked_up(id, world.guard.now(), &looked(several)).await.unwrap();
+    assert_eq!(world.operation(id).await.state.name(), StateName::Disputed);
+    assert!(matches!(world.guard.may_look(&vic.person, &world.operation(id).await), Err(Refusal::Forbidden { .. })));
+    for finding in [Finding::Absent, Finding::Found { destination_reference: "task-1".to_owned() }] {
+        let after = world.guard.looked_at(&ada.person, id, world.guard.now(), &looked(finding)).await.unwrap();
+        assert_eq!(after.state.name(), StateName::Disputed);
+    }
+    let entry = world.entries(id).pop().unwrap();
+    assert_eq!(entry.actor, Actor::Person { email: ada.person.email.clone() }, "in the name of who asked");
+    let refused = world.guard.looked_at(&vic.person, id, world.guard.now(), &looked(Finding::Absent)).await;
+    assert!(matches!(refused, Err(Refusal::Forbidden { .. })));
+}
+
+#[tokio::test]
+async fn that_what_is_disputed_is_not_found_is_no_evidence() {
+    let world = asked_world().await;
+    let ada = somebody(&world, "ada", Role::Operator);
+    let worker = world.worker("billing").await;
+    let permit = worker.owns("order-1").await;
+    worker.fails(&permit, "refused: 422").await.unwrap();
+    // It failed, and may be there all the same.
+    world.clock.advance(30);
+    let _ = worker.is_unsure(&permit, "no answer").await;
+    assert_eq!(world.state(permit.id).await, StateName::Disputed);
+    world.clock.advance(300);
+    world.guard.looked_at(&ada.person, permit.id, world.guard.now(), &looked(Finding::Absent)).await.unwrap();
+    assert!(world.guard.lacks_evidence(&world.operation(permit.id).await).await.unwrap().is_some());
+    let sides = world.guard.sides(&Reach::EVERYTHING, permit.id).await.unwrap();
+    assert_eq!(sides.shown.map(|entry| entry.at), Some(world.guard.now()), "it is shown all the same");
+    assert!(sides.payload.is_some() && !sides.values.is_empty());
+    let void = Finding::VoidOnly { destination_references: vec!["task-1".to_owned()] };
+    world.guard.looked_at(&ada.person, permit.id, world.guard.now(), &looked(void)).await.unwrap();
+    assert_eq!(world.guard.lacks_evidence(&world.operation(permit.id).await).await.unwrap(), None);
 }
 
 fn looked(finding: Finding) -> Looked {

@@ -160,6 +160,7 @@ async fn a_certificate_is_proven_from_the_trail_and_a_changed_figure_is_found() 
         resolution: found,
         reason: "found it".to_owned(),
         link: None,
+        file: None,
         look: None,
     };
     desk.guard.resolve(&operator, open, &ruling).await.unwrap();

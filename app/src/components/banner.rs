@@ -62,8 +62,8 @@ pub(crate) fn Refused(
 /// A decision that was not made and has no form to stand in any more, with what was written.
 #[component]
 pub(crate) fn Undecided(draft: Draft, failure: Failure) -> impl IntoView {
-    let Draft { destination_reference, reason, link, .. } = draft;
-    let written = [("reference", destination_reference), ("reason", reason), ("link", link)];
+    let Draft { operation, destination_reference, reason, link, .. } = draft;
+    let written = [("Reference", destination_reference), ("Reason", reason), ("Link", link)];
     let written = written.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| {
         view! { <Told name text /> }
     });
@@ -72,6 +72,9 @@ pub(crate) fn Undecided(draft: Draft, failure: Failure) -> impl IntoView {
         <div class="panel undecided">
             <h2>"What you wrote"</h2>
             <dl class="facts">{written.collect_view()}</dl>
+            <p>
+                <a href=format!("/operations/{operation}")>"The operation as it is now"</a>
+            </p>
         </div>
     }
     .into_any()
@@ -93,16 +96,30 @@ pub(crate) fn DecidedBanner(decided: Decided) -> impl IntoView {
     } else {
         ""
     };
+    let was_not_applied = verdict == Verdict::NotApplied;
     let effect = match state {
         StateName::Confirmed => "Repetitions are answered with this result from now on.",
+        StateName::Failed if was_not_applied => {
+            "Not applied: the operation is Failed. The next begin with the same payload may send it again."
+        }
         StateName::Failed => "The next begin with the same payload may send it again.",
-        StateName::Rejected => "It is never sent again: every repetition is told to stop.",
+        StateName::Rejected => {
+            "Dropped: the operation is Rejected. It is never sent again: every repetition is told to stop."
+        }
         StateName::AwaitingApproval
         | StateName::Acquired
         | StateName::Sending
         | StateName::Released
         | StateName::Unknown
         | StateName::Disputed => "",
+    };
+    let lead = match verdict {
+        Verdict::Confirmed | Verdict::NotApplied | Verdict::Dropped | Verdict::ConfirmProposal if proposed => {
+            "Proposed"
+        }
+        Verdict::Confirmed | Verdict::NotApplied | Verdict::Dropped | Verdict::ConfirmProposal => "Decided",
+        Verdict::KeepWaiting => "Kept waiting",
+        Verdict::RejectProposal => "Not decided",
     };
     let reference = operation.state.destination_reference().map(|reference| {
         view! {
@@ -115,6 +132,8 @@ pub(crate) fn DecidedBanner(decided: Decided) -> impl IntoView {
     view! {
         <Done>
             <p>
+                {lead}
+                ": "
                 <a href=format!("/operations/{}", operation.id)>
                     <Plain text=operation.sentence.clone() />
                 </a>

@@ -2,15 +2,17 @@
 
 use chrono::TimeDelta;
 use guard::{
-    clock::Timestamp, id::OperationId, person::Person, refusal::Refusal, review::KEEP_WAITING_DAYS_MAX,
-    service::Standing, view::OperationView,
+    clock::Timestamp, event::Resolution, person::Person, refusal::Refusal, review::KEEP_WAITING_DAYS_MAX,
+    service::Standing, state::StateName, view::OperationView,
 };
-use leptos::{form::ActionForm, html::Section, prelude::*};
+use leptos::{children::ViewFn, form::ActionForm, html::Section, prelude::*};
 
 use super::{
+    badge::Badge,
     banner::Refused,
     claim::{ClaimBar, PlaceFields},
     copy::Copyable,
+    evidence::FileField,
     frame::Stirred,
     heading::bring_soon,
     look_alikes::LookAlikesHint,
@@ -54,6 +56,11 @@ pub(crate) fn DecisionPanel(
     /// Why a claim was refused before.
     #[prop(into)]
     unclaimed: Option<Failure>,
+    /// What is known of both sides, where the page does not tell already.
+    #[prop(optional)]
+    sides: Option<ViewFn>,
+    /// Whether what is known is evidence enough to mark it as not applied.
+    known: ViewFn,
     /// Whether it was opened on the page that is shown: then it comes into view, with the focus.
     #[prop(optional)]
     is_opened: bool,
@@ -69,6 +76,7 @@ pub(crate) fn DecisionPanel(
         is_void,
         needs_second_person,
         has_lookup,
+        may_be_looked_for: _,
         stands_for_amendment,
         rules: _,
     } = standing;
@@ -90,7 +98,11 @@ pub(crate) fn DecisionPanel(
         let why_not = why_not.clone().or(cannot_yet);
         let is_own = proposal.as_ref().is_some_and(|proposal| proposal.by == person.email);
         let words = Words::of(verdict, has_lookup, is_own);
-        view! { <DecisionForm operation=operation.clone() verdict words now origin place=place.clone() next=next.clone() refused=mine(verdict) why_not has_lookup act /> }
+        let leads = leads_to(verdict, proposal.as_ref().map(|proposal| &proposal.resolution));
+        let leads = leads.map(|state| (state, needs_second_person && proposal.is_none()));
+        let evidence =
+            (verdict == Verdict::NotApplied).then(|| (review::why_not_add_evidence(person.role), known.clone()));
+        view! { <DecisionForm operation=operation.clone() verdict words leads evidence now origin place=place.clone() next=next.clone() refused=mine(verdict) why_not has_lookup act /> }
     };
     let verdicts: &[Verdict] = if proposal.is_some() {
         &[Verdict::ConfirmProposal, Verdict::RejectProposal]
@@ -126,10 +138,27 @@ pub(crate) fn DecisionPanel(
             {second.map(|second| view! { <p class="second-person"><Plain text=second /></p> })}
             {alikes.map(|alikes| view! { <LookAlikesHint alikes /> })}
             <Sought operation=operation.clone() origin />
+            {sides.map(|sides| sides.run())}
             <div class="decision-forms">{forms}</div>
         </section>
     }
     .into_any()
+}
+
+/// The state that a decision leads to; none where it leads to none.
+const fn leads_to(verdict: Verdict, proposed: Option<&Resolution>) -> Option<StateName> {
+    match (verdict, proposed) {
+        (Verdict::Confirmed, _) | (Verdict::ConfirmProposal, Some(Resolution::Confirmed { .. })) => {
+            Some(StateName::Confirmed)
+        }
+        (Verdict::NotApplied, _) | (Verdict::ConfirmProposal, Some(Resolution::NotApplied { .. })) => {
+            Some(StateName::Failed)
+        }
+        (Verdict::Dropped, _) | (Verdict::ConfirmProposal, Some(Resolution::Dropped { .. })) => {
+            Some(StateName::Rejected)
+        }
+        (Verdict::KeepWaiting | Verdict::RejectProposal | Verdict::ConfirmProposal, _) => None,
+    }
 }
 
 /// What a form says.
@@ -156,12 +185,12 @@ impl Words {
             ),
             (Verdict::NotApplied, true) => (
                 "Not applied",
-                "The destination does not hold it. The next begin may then send it again: be sure. Needs evidence: a link, a file, or a lookup.",
+                "The destination does not hold it. The next begin may then send it again: be sure. Needs evidence: a file, a link, or a lookup.",
                 "Mark as not applied",
             ),
             (Verdict::NotApplied, false) => (
                 "Not applied",
-                "It was not sent. The next begin may then send it again: be sure. Needs evidence: a link or a file.",
+                "It was not sent. The next begin may then send it again: be sure. Needs evidence: a file or a link.",
                 "Mark as not applied",
             ),
             (Verdict::KeepWaiting, _) => {
@@ -195,7 +224,7 @@ fn Sought(operation: OperationView, origin: Origin) -> impl IntoView {
         Origin::Operation => None,
         Origin::Queue => Some(view! {
             <p>
-                <a href=format!("/operations/{}", operation.id)>"Open the operation: payload, timeline, evidence"</a>
+                <a href=format!("/operations/{}", operation.id)>"Open the operation: timeline, conflicts, revisions"</a>
             </p>
         }),
     };
@@ -234,6 +263,12 @@ fn DecisionForm(
     operation: OperationView,
     verdict: Verdict,
     words: Words,
+    /// The state that it leads to, and whether only once a second person confirms it.
+    #[prop(into)]
+    leads: Option<(StateName, bool)>,
+    /// Where evidence is given with it: why this person may add none, and what is known already.
+    #[prop(into)]
+    evidence: Option<(Option<String>, ViewFn)>,
     now: Timestamp,
     origin: Origin,
     place: Asked,
@@ -288,84 +323,104 @@ fn DecisionForm(
     };
     let takes_reason = verdict != Verdict::ConfirmProposal;
     let takes_link = matches!(verdict, Verdict::Confirmed | Verdict::NotApplied | Verdict::Dropped);
+    let with_file = evidence.is_some();
+    let (why_no_evidence, known) = evidence.unzip();
+    // Who may not decide is told that, and no more.
+    let why_no_evidence = why_no_evidence.flatten().filter(|_| !is_barred);
+    let bars_evidence = is_barred || why_no_evidence.is_some();
+    let address = format!("/operations/{}/decision", operation.id);
+    let fields = view! {
+            <input type="hidden" name="draft[operation]" value=operation.id.to_string() />
+            <input type="hidden" name="draft[version]" value=operation.version />
+            <input type="hidden" name="draft[fingerprint]" value=operation.fingerprint.to_string() />
+            <input type="hidden" name="draft[verdict]" value=name />
+            <input type="hidden" name="draft[origin]" value=origin.as_str() />
+            <input type="hidden" name="draft[next]" value=next />
+            <PlaceFields place prefix="draft[place]" />
+            {(verdict == Verdict::Confirmed)
+                .then(|| {
+                    view! {
+                        <label for=id("reference")>
+                            "Destination reference"
+                            {(!has_lookup).then(|| view! { " "<span class="optional">"empty where it gives none"</span> })}
+                        </label>
+                        <input
+                            id=id("reference")
+                            name="draft[destination_reference]"
+                            value=reference
+                            required=has_lookup
+                            disabled=is_barred
+                            maxlength="2000"
+                            autocomplete="off"
+                            spellcheck="false"
+                            placeholder="the record's id, such as task-907"
+                        />
+                    }
+                })}
+            {(verdict == Verdict::KeepWaiting)
+                .then(|| {
+                    view! {
+                        <label for=id("until")>"Until " <span class="optional">"UTC"</span></label>
+                        <UntilField id=id("until") name="draft[until]" until now is_barred />
+                    }
+                })}
+            {takes_reason
+                .then(|| {
+                    view! {
+                        <label for=id("reason")>"Reason"</label>
+                        <ReasonField id=id("reason") name="draft[reason]" reason is_barred />
+                    }
+                })}
+            {with_file.then(|| view! { <FileField id=id("file") is_barred=bars_evidence /> })}
+            {takes_link
+                .then(|| {
+                    view! {
+                        <label for=id("link")>"Link to evidence " <span class="optional">"optional"</span></label>
+                        <input
+                            id=id("link")
+                            name="draft[link]"
+                            type="url"
+                            value=link
+                            disabled=bars_evidence
+                            maxlength="2000"
+                            placeholder="https://…"
+                        />
+                    }
+                })}
+            {why_no_evidence.map(|why| view! { <p class="why-not"><Plain text=why /></p> })}
+            {known.map(|known| known.run())}
+            {shown}
+            <p class="actions">
+                <button type="submit" class=("is-danger", matches!(verdict, Verdict::NotApplied | Verdict::Dropped)) class=("is-quiet", verdict == Verdict::KeepWaiting) disabled=is_barred aria-describedby=is_barred.then(|| id("why-not"))>
+                    {button}
+                </button>
+                {leads
+                    .map(|(state, needs_second)| {
+                        let when = if needs_second { "Once a second person confirms it, the" } else { "The" };
+                        view! { <span class="leads">{when}" operation becomes "<Badge state /></span> }
+                    })}
+                {why_not.map(|why| view! { <span class="why-not" id=id("why-not")><Plain text=why /></span> })}
+            </p>
+    };
+    // Only a form of several parts brings a file, and no script is needed for one.
+    let form = if with_file {
+        view! { <form method="post" enctype="multipart/form-data" action=address>{fields}</form> }.into_any()
+    } else {
+        view! { <ActionForm action=act>{fields}</ActionForm> }.into_any()
+    };
     view! {
         <section class="decision-form" data-key=key aria-labelledby=id("title")>
             <h3 id=id("title")>{title}</h3>
             <p>{effect}</p>
-            {failure.map(|failure| view! { <NotDone failure id=operation.id /> })}
-            {move || inline().filter(|_| asked.get()).map(|failure| view! { <NotDone failure id=operation.id /> })}
-            <div on:submit=move |_| asked.set(true)>
-                <ActionForm action=act>
-                    <input type="hidden" name="draft[operation]" value=operation.id.to_string() />
-                    <input type="hidden" name="draft[version]" value=operation.version />
-                    <input type="hidden" name="draft[fingerprint]" value=operation.fingerprint.to_string() />
-                    <input type="hidden" name="draft[verdict]" value=name />
-                    <input type="hidden" name="draft[origin]" value=origin.as_str() />
-                    <input type="hidden" name="draft[next]" value=next />
-                    <PlaceFields place prefix="draft[place]" />
-                    {(verdict == Verdict::Confirmed)
-                        .then(|| {
-                            view! {
-                                <label for=id("reference")>
-                                    "Destination reference"
-                                    {(!has_lookup).then(|| view! { " "<span class="optional">"empty where it gives none"</span> })}
-                                </label>
-                                <input
-                                    id=id("reference")
-                                    name="draft[destination_reference]"
-                                    value=reference
-                                    required=has_lookup
-                                    disabled=is_barred
-                                    maxlength="2000"
-                                    autocomplete="off"
-                                    spellcheck="false"
-                                    placeholder="the record's id, such as task-907"
-                                />
-                            }
-                        })}
-                    {(verdict == Verdict::KeepWaiting)
-                        .then(|| {
-                            view! {
-                                <label for=id("until")>"Until " <span class="optional">"UTC"</span></label>
-                                <UntilField id=id("until") name="draft[until]" until now is_barred />
-                            }
-                        })}
-                    {takes_reason
-                        .then(|| {
-                            view! {
-                                <label for=id("reason")>"Reason"</label>
-                                <ReasonField id=id("reason") name="draft[reason]" reason is_barred />
-                            }
-                        })}
-                    {takes_link
-                        .then(|| {
-                            view! {
-                                <label for=id("link")>"Link to evidence " <span class="optional">"optional"</span></label>
-                                <input
-                                    id=id("link")
-                                    name="draft[link]"
-                                    type="url"
-                                    value=link
-                                    disabled=is_barred
-                                    maxlength="2000"
-                                    placeholder="https://…"
-                                />
-                            }
-                        })}
-                    {shown}
-                    <p class="actions">
-                        <button type="submit" class=("is-danger", matches!(verdict, Verdict::NotApplied | Verdict::Dropped)) class=("is-quiet", verdict == Verdict::KeepWaiting) disabled=is_barred aria-describedby=is_barred.then(|| id("why-not"))>
-                            {button}
-                        </button>
-                        {why_not.map(|why| view! { <span class="why-not" id=id("why-not")><Plain text=why /></span> })}
-                    </p>
-                </ActionForm>
-            </div>
+            {failure.map(|failure| view! { <Refused what="Nothing was changed" failure /> })}
+            {move || {
+                inline().filter(|_| asked.get()).map(|failure| view! { <Refused what="Nothing was changed" failure /> })
+            }}
+            <div on:submit=move |_| asked.set(true)>{form}</div>
         </section>
     }
     .into_any()
 }
-
 /// How a browser's field writes a moment.
 const UNTIL: &str = "%Y-%m-%dT%H:%M";
 
@@ -384,24 +439,41 @@ pub(crate) fn UntilField(
         .into_any()
 }
 
-/// Why nothing was changed; where the page is no longer true, the way to the one that is.
+/// Whether evidence is needed to mark something as not applied, or what is known is enough.
 #[component]
-fn NotDone(failure: Failure, id: OperationId) -> impl IntoView {
-    let is_stale = matches!(failure, Failure::Refused(Refusal::Stale { .. } | Refusal::Impossible { .. }));
-    view! {
-        <Refused what="Nothing was changed" failure />
-        {is_stale
-            .then(|| {
-                view! {
-                    <p class="actions">
-                        <a class="button is-quiet is-small" rel="external" href=format!("/operations/{id}")>
-                            "Look at it as it is now"
-                        </a>
-                    </p>
-                }
-            })}
-    }
-    .into_any()
+pub(crate) fn Known(
+    /// What is missing; none where nothing is.
+    lacks: Option<String>,
+) -> impl IntoView {
+    let told = match lacks {
+        None => "What is known already is evidence enough: a file or a link may be left out.".to_owned(),
+        Some(message) => format!("Evidence {message}."),
+    };
+    view! { <p class="note known">{told}</p> }.into_any()
+}
+
+/// Keeps what was written for a decision that was refused since the page was no longer true, and has the page read anew: it stands in the
+/// form of that one, with who changed what. Without script, the server does the same.
+pub(crate) fn keep_unmade(
+    act: ServerAction<Resolve>,
+    read_anew: impl Fn() + 'static,
+) -> RwSignal<Option<(Draft, Failure)>> {
+    let sent = RwSignal::new(None::<Draft>);
+    let unmade = RwSignal::new(None);
+    Effect::new(move || {
+        if let Some(input) = act.input().get() {
+            sent.set(Some(input.draft));
+        }
+    });
+    Effect::new(move || match act.value().get() {
+        Some(Err(failure @ Failure::Refused(Refusal::Stale { .. } | Refusal::Impossible { .. }))) => {
+            unmade.set(sent.get_untracked().map(|draft| (draft, failure)));
+            read_anew();
+        }
+        Some(Ok(_) | Err(_)) => unmade.set(None),
+        None => {}
+    });
+    unmade
 }
 
 /// The field of the reason. An empty text would be rendered as a space, and that is one in a text area.

@@ -29,7 +29,7 @@ pub(crate) fn EvidencePanel(
     person: Person,
     #[prop(into)] notice: Option<EvidenceNotice>,
 ) -> impl IntoView {
-    let notes = evidence.into_iter().map(|evidence| view! { <Piece evidence dropped /> }).collect::<Vec<_>>();
+    let notes = (!evidence.is_empty()).then(|| view! { <Pieces evidence dropped /> });
     let (told, note, link) = match notice {
         None => (None, String::new(), String::new()),
         Some(EvidenceNotice::Added) => (
@@ -43,25 +43,20 @@ pub(crate) fn EvidencePanel(
     };
     let why_not = review::why_not_add_evidence(person.role);
     let is_barred = why_not.is_some();
-    let endings: Vec<String> =
-        MediaType::ALL.into_iter().flat_map(MediaType::endings).map(|ending| format!(".{ending}")).collect();
     view! {
         <section class="panel" id="evidence" aria-labelledby="evidence-title">
             <h2 id="evidence-title">"Evidence"</h2>
             {told}
-            {if notes.is_empty() {
-                view! { <p class="empty">"None yet. A decision adds its reason and its link here."</p> }.into_any()
-            } else {
-                view! { <ul class="evidence">{notes}</ul> }.into_any()
+            {match notes {
+                None => view! { <p class="empty">"None yet. A decision adds its reason, its link and its file here."</p> }.into_any(),
+                Some(notes) => notes.into_any(),
             }}
             <form class="evidence-form" method="post" enctype="multipart/form-data" action=format!("/operations/{operation}/evidence")>
                 <label for="evidence-note">"Note"</label>
                 <Note note is_barred />
                 <label for="evidence-link">"Link " <span class="optional">"optional"</span></label>
                 <input id="evidence-link" name="link" type="url" value=link disabled=is_barred maxlength="2000" placeholder="https://…" />
-                <label for="evidence-file">"File " <span class="optional">"optional, up to "{FILE_BYTES_MAX / (1024 * 1024)}" MiB"</span></label>
-                <input id="evidence-file" name="file" type="file" disabled=is_barred accept=endings.join(",") />
-                <p class="note">"Pictures, PDF, text, CSV, JSON and saved e-mails. A file has to be chosen again after a refusal."</p>
+                <FileField id="evidence-file" is_barred />
                 <p class="actions">
                     <button type="submit" class="is-quiet" disabled=is_barred aria-describedby=is_barred.then_some("evidence-why-not")>
                         "Add evidence"
@@ -81,8 +76,34 @@ pub(crate) fn EvidencePanel(
     .into_any()
 }
 
+/// What people added, oldest first.
 #[component]
-fn Piece(evidence: Evidence, dropped: Option<Timestamp>) -> impl IntoView {
+pub(crate) fn Pieces(
+    evidence: Vec<Evidence>,
+    dropped: Option<Timestamp>,
+    /// Whether no script takes it over: then there is nothing to press.
+    #[prop(optional)]
+    is_still: bool,
+) -> impl IntoView {
+    let pieces = evidence.into_iter().map(|evidence| view! { <Piece evidence dropped is_still /> }).collect::<Vec<_>>();
+    view! { <ul class="evidence">{pieces}</ul> }.into_any()
+}
+
+/// The field of a file, of a form of several parts.
+#[component]
+pub(crate) fn FileField(#[prop(into)] id: String, is_barred: bool) -> impl IntoView {
+    let endings: Vec<String> =
+        MediaType::ALL.into_iter().flat_map(MediaType::endings).map(|ending| format!(".{ending}")).collect();
+    view! {
+        <label for=id.clone()>"File " <span class="optional">"optional, up to "{FILE_BYTES_MAX / (1024 * 1024)}" MiB"</span></label>
+        <input id=id name="file" type="file" disabled=is_barred accept=endings.join(",") />
+        <p class="note">"Pictures, PDF, text, CSV, JSON and saved e-mails. A file has to be chosen again after a refusal."</p>
+    }
+    .into_any()
+}
+
+#[component]
+fn Piece(evidence: Evidence, dropped: Option<Timestamp>, is_still: bool) -> impl IntoView {
     let Evidence { id, at, actor, note, link, file, .. } = evidence;
     view! {
         <li>
@@ -109,7 +130,11 @@ fn Piece(evidence: Evidence, dropped: Option<Timestamp>) -> impl IntoView {
                         </p>
                         <p class="evidence-hash">
                             "SHA-256 "
-                            <Copyable value=sha256.to_string() what="SHA-256 of the file" />
+                            {if is_still {
+                                view! { <code>{sha256.to_string()}</code> }.into_any()
+                            } else {
+                                view! { <Copyable value=sha256.to_string() what="SHA-256 of the file" /> }.into_any()
+                            }}
                         </p>
                     }
                 })}

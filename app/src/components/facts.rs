@@ -26,3 +26,22 @@ pub(crate) fn Told(name: &'static str, text: String) -> impl IntoView {
     }
     .into_any()
 }
+
+/// A value of a payload, under its place.
+#[cfg(feature = "ssr")]
+#[component]
+pub(crate) fn Valued(place: String, value: String) -> impl IntoView {
+    view! {
+        <div>
+            <dt>
+                <code>
+                    <Plain text=place />
+                </code>
+            </dt>
+            <dd class="value">
+                <Plain text=value />
+            </dd>
+        </div>
+    }
+    .into_any()
+}

@@ -1,7 +1,7 @@
 //! What stands around every page: where one can go, who one is, what waits.
 
 use guard::summary::UNCERTAIN_COUNTED_MAX;
-use leptos::prelude::*;
+use leptos::{html::Details, prelude::*};
 use leptos_router::{
     components::{A, Outlet},
     hooks::{use_location, use_query_map},
@@ -65,6 +65,21 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
     let waiting = waits(|surroundings| surroundings.waiting.uncertain);
     let conflicting = waits(|surroundings| surroundings.waiting.open_conflicts);
     let proposed = waits(|surroundings| surroundings.proposals);
+    let ruled = waits(|surroundings| surroundings.rules);
+    let in_all = waits(|surroundings| {
+        let waiting = &surroundings.waiting;
+        [waiting.uncertain, waiting.open_conflicts, surroundings.proposals, surroundings.rules]
+            .into_iter()
+            .fold(0, u32::saturating_add)
+    });
+    let menu = NodeRef::<Details>::new();
+    Effect::new(move || {
+        // Whoever has gone somewhere wants to see it.
+        path.track();
+        let menu: Option<web_sys::HtmlElement> = menu.get().map(Into::into);
+        // Only an element that is gone could refuse it.
+        let _ = menu.map(|menu| menu.remove_attribute("open"));
+    });
     let person = move || {
         Suspend::new(async move {
             surroundings.await.ok().map(|surroundings| view! { <Who surroundings live /> }).into_any()
@@ -81,6 +96,12 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
                     <Mark />
                     "Onceover"
                 </a>
+                <details class="menu" node_ref=menu>
+                    <summary>
+                        "Menu"
+                        <Part part=in_all />
+                    </summary>
+                </details>
                 <nav aria-label="Desk">
                     <ul>
                         <li>
@@ -141,7 +162,14 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
                             </A>
                         </li>
                         <li>
-                            <A href="/settings" attr:data-go="s">
+                            <A href="/settings/rules">
+                                <Icon picture=Picture::Sheets />
+                                "Rules"
+                                <Part part=ruled />
+                            </A>
+                        </li>
+                        <li>
+                            <A href="/settings" exact=true attr:data-go="s">
                                 <Icon picture=Picture::Sliders />
                                 "Settings"
                             </A>

@@ -28,6 +28,7 @@ pub(crate) fn AddedPersonBanner(added: AddedPerson) -> impl IntoView {
     view! {
         <Done>
             <p>
+                "The person "
                 <strong>
                     <Plain text=added.person.email />
                 </strong>

@@ -75,7 +75,7 @@ pub fn amendments_asked_for(query: &str) -> Result<Option<AmendmentStateName>, g
 }
 
 #[cfg(feature = "ssr")]
-fn state_asked_for(state: &str) -> Result<Option<AmendmentStateName>, guard::refusal::Refusal> {
+pub(crate) fn state_asked_for(state: &str) -> Result<Option<AmendmentStateName>, guard::refusal::Refusal> {
     Ok(match state {
         "" => Some(AmendmentStateName::AwaitingApproval),
         EVERY_STATE => None,

@@ -15,7 +15,7 @@ use crate::{
     encoding::Json,
     failure::Failure,
     look_alike::Alikes,
-    notice::{ClaimNotice, DecisionNotice},
+    notice::{ClaimNotice, DecisionNotice, HasteNotice},
 };
 
 /// A row of the queue brings at most so many look-alikes; its own page has them all.
@@ -123,6 +123,8 @@ pub(crate) struct Queue {
     pub notice: Option<DecisionNotice>,
     /// What became of a claim before.
     pub claimed: Option<ClaimNotice>,
+    /// What became of the wish for a lookup before.
+    pub haste: Option<HasteNotice>,
 }
 
 /// Reads a page of the queue; `decide` is the operation whose forms are open, wherever in the queue it is.
@@ -161,6 +163,7 @@ pub(crate) async fn list_unknown(asked: Asked, decide: String) -> Result<Queue, 
         page: Page { rows: rows.iter().map(|operation| guard.view(operation)).collect(), next },
         notice: crate::reply::take_notice(&visit, super::resolve::NOTICE).await,
         claimed: crate::reply::take_notice(&visit, super::claim::NOTICE).await,
+        haste: crate::reply::take_notice(&visit, super::look_up_now::NOTICE).await,
     })
 }
 

@@ -1,6 +1,6 @@
 //! One amendment with everything that a person needs to decide it.
 
-use guard::{amendment::Amendment, clock::Timestamp, person::Person, view::OperationView};
+use guard::{amendment::Amendment, clock::Timestamp, id::AmendmentId, person::Person, view::OperationView};
 use leptos::prelude::*;
 
 use crate::{
@@ -35,13 +35,21 @@ pub(crate) struct AmendmentPageReport {
     pub diffed: Option<Diffed>,
     /// The payload of which the record is taken back, indented; none where it was dropped, or the document is changed.
     pub taken_back: Option<String>,
+    /// The one before it in the list that it was opened from.
+    pub before: Option<AmendmentId>,
+    /// The one behind it.
+    pub behind: Option<AmendmentId>,
     /// What became of the act before.
     pub notice: Option<AmendmentNotice>,
 }
 
-/// Reads an amendment.
+/// Reads an amendment; the ones before and behind it are those of the list that is limited to `state`, as the list's address writes it.
 #[server(prefix = "/fn", endpoint = "read_amendment", input = Json, output = Json)]
-pub(crate) async fn read_amendment(id: String, shown: DiffQuery) -> Result<AmendmentPageReport, Failure> {
+pub(crate) async fn read_amendment(
+    id: String,
+    shown: DiffQuery,
+    state: String,
+) -> Result<AmendmentPageReport, Failure> {
     use guard::{json, refusal::Refusal, service::AmendmentReport};
 
     use crate::comparison::{Place, Side, diff};
@@ -58,7 +66,8 @@ pub(crate) async fn read_amendment(id: String, shown: DiffQuery) -> Result<Amend
     let payloads = veil.compared(base_payload, proposed_payload);
     let labels = (format!("Revision {}", amendment.base.revision), format!("Proposed revision {}", amendment.revision));
     let path = format!("/amendments/{id}");
-    let place = Place { path: &path, query: Vec::new(), shown: &shown };
+    let query = if state.is_empty() { Vec::new() } else { vec![("state", state.clone())] };
+    let place = Place { path: &path, query, shown: &shown };
     let sides = [
         Side { label: &labels.0, payload: payloads.0.as_deref() },
         Side { label: &labels.1, payload: payloads.1.as_deref() },
@@ -69,7 +78,11 @@ pub(crate) async fn read_amendment(id: String, shown: DiffQuery) -> Result<Amend
         // What the store holds was read strictly when it came; should it not be JSON any more, it is shown as it is.
         json::Json::parse(text.as_bytes()).map_or(text, |json| json.indented())
     });
+    let state = super::list_amendments::state_asked_for(&state)?;
+    let (before, behind) = guard.amendment_neighbours(&person.reach, state, &amendment).await?;
     Ok(AmendmentPageReport {
+        before,
+        behind,
         as_of: guard.now(),
         person: person.clone(),
         diffed,

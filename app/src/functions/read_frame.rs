@@ -14,6 +14,8 @@ pub(crate) struct Surroundings {
     pub waiting: Waiting,
     /// How many amendments wait for approval, up to [`guard::summary::UNCERTAIN_COUNTED_MAX`].
     pub proposals: u32,
+    /// How many proposed changes of rules wait for the approval of whoever is signed in.
+    pub rules: u32,
     /// The time zone that this browser keeps.
     pub zone: String,
 }
@@ -27,6 +29,7 @@ pub(crate) async fn read_frame() -> Result<Surroundings, Failure> {
     Ok(Surroundings {
         waiting: visit.guard.waiting(&person.reach).await?,
         proposals: visit.guard.proposals_waiting(&person.reach).await?,
+        rules: visit.guard.rules_waiting(person).await?.unwrap_or_default(),
         person: person.clone(),
         zone,
     })

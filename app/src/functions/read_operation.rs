@@ -52,6 +52,8 @@ pub(crate) struct Report {
     pub holds: Vec<Hold>,
     /// What became of a hold before.
     pub held: Option<HoldNotice>,
+    /// What is missing to mark it as not applied; none where what is there is enough, or nothing is to be decided.
+    pub lacks_evidence: Option<String>,
 }
 
 /// The document of an operation.
@@ -147,6 +149,8 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
         HoldNotice::Done(operation, _) => *operation == id,
         HoldNotice::Refused(draft, _) => draft.operation == id,
     };
+    let lacks_evidence =
+        if operation.state.is_uncertain() { visit.guard.lacks_evidence(&operation).await? } else { None };
     Ok(Report {
         as_of: visit.guard.now(),
         person: person.clone(),
@@ -163,5 +167,6 @@ pub(crate) async fn read_operation(id: String) -> Result<Report, Failure> {
         document: document(&visit, id).await?,
         holds: visit.guard.holds_on(&operation).await?,
         held: held.filter(is_of_this),
+        lacks_evidence,
     })
 }

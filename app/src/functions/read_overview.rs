@@ -281,6 +281,8 @@ pub(crate) struct Overview {
     pub waiting: Waiting,
     /// How many amendments wait for approval, up to [`guard::summary::UNCERTAIN_COUNTED_MAX`].
     pub proposals: u32,
+    /// How many proposed changes of rules wait for this person's approval; none where they approve none.
+    pub rules: Option<u32>,
     /// What destinations hold more than once and nobody has explained: it stands first.
     pub duplicates: Vec<OpenDuplicates>,
     /// The last reconciliation of each workflow and company.
@@ -332,6 +334,7 @@ pub(crate) async fn read_overview(span: Span) -> Result<Overview, Failure> {
         span,
         waiting,
         proposals: guard.proposals_waiting(&person.reach).await?,
+        rules: guard.rules_waiting(person).await?,
         duplicates: guard.open_duplicates(&person.reach).await?,
         pulls: PullLine::all(guard, person, &reconciled).await?,
         reconciled,

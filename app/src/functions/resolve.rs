@@ -15,11 +15,20 @@ pub(crate) const NOTICE: &str = "decision";
 /// Decides, and tells from what to what; or says why nothing was changed.
 #[server(prefix = "/fn", endpoint = "resolve", output = Json)]
 pub(crate) async fn resolve(draft: Draft) -> Result<Decided, Failure> {
+    let visit = crate::context::Visit::current()?;
+    let result = decide(&visit, &draft, None).await;
+    crate::reply::answer(&visit, result, |result| told(draft, result)).await
+}
+
+/// What is told on which page after a decision.
+#[cfg(feature = "ssr")]
+pub(crate) fn told(
+    draft: Draft,
+    result: &Result<Decided, Failure>,
+) -> (&'static str, crate::notice::DecisionNotice, String) {
     use crate::notice::{DecisionNotice, Origin};
 
-    let visit = crate::context::Visit::current()?;
-    let result = decide(&visit, &draft).await;
-    crate::reply::answer(&visit, result, |result| match result {
+    match result {
         Ok(decided) => (
             NOTICE,
             DecisionNotice::Done(Box::new(decided.clone())),
@@ -36,12 +45,20 @@ pub(crate) async fn resolve(draft: Draft) -> Result<Decided, Failure> {
             };
             (NOTICE, DecisionNotice::Refused(Box::new(draft), failure.clone()), page)
         }
-    })
-    .await
+    }
 }
 
+/// The name and the bytes of a file that came with a decision.
 #[cfg(feature = "ssr")]
-async fn decide(visit: &crate::context::Visit, draft: &Draft) -> Result<Decided, Failure> {
+pub(crate) type SentFile = (String, std::sync::Arc<[u8]>);
+
+/// Decides; a file is evidence of it.
+#[cfg(feature = "ssr")]
+pub(crate) async fn decide(
+    visit: &crate::context::Visit,
+    draft: &Draft,
+    file: Option<SentFile>,
+) -> Result<Decided, Failure> {
     use guard::{event::Resolution, refusal::Refusal, service::Settled};
 
     use crate::notice::Verdict;
@@ -64,15 +81,15 @@ async fn decide(visit: &crate::context::Visit, draft: &Draft) -> Result<Decided,
             };
             let look = look(visit, &held, &draft.acknowledged).await?;
             let resolution = Resolution::Confirmed { destination_reference };
-            guard.resolve(person, id, &ruling(draft, resolution, look)).await?
+            guard.resolve(person, id, &ruling(draft, resolution, file, look)).await?
         }
         Verdict::NotApplied => {
             let resolution = Resolution::NotApplied { reason: reason.to_owned() };
-            guard.resolve(person, id, &ruling(draft, resolution, None)).await?
+            guard.resolve(person, id, &ruling(draft, resolution, file, None)).await?
         }
         Verdict::Dropped => {
             let resolution = Resolution::Dropped { reason: reason.to_owned() };
-            guard.resolve(person, id, &ruling(draft, resolution, None)).await?
+            guard.resolve(person, id, &ruling(draft, resolution, file, None)).await?
         }
         Verdict::KeepWaiting => {
             let until = moment(&draft.until)?;
@@ -91,6 +108,7 @@ async fn decide(visit: &crate::context::Visit, draft: &Draft) -> Result<Decided,
 fn ruling(
     draft: &Draft,
     resolution: guard::event::Resolution,
+    file: Option<SentFile>,
     look: Option<guard::review::Look>,
 ) -> guard::review::Ruling {
     guard::review::Ruling {
@@ -98,6 +116,7 @@ fn ruling(
         resolution,
         reason: draft.reason.trim().to_owned(),
         link: Some(draft.link.clone()),
+        file,
         look,
     }
 }

@@ -1,7 +1,8 @@
 //! `/amendments/{id}`: what changes, what it rests on, and the decision.
 
 use guard::{
-    amendment::{Amendment, Approval},
+    amendment::{Amendment, AmendmentStateName, Approval},
+    id::AmendmentId,
     person::Person,
     refusal::Refusal,
     view::OperationView,
@@ -35,15 +36,25 @@ use crate::{
 pub(crate) fn AmendmentPage() -> impl IntoView {
     let params = use_params_map();
     let query = use_query_map();
-    let asked =
-        Memo::new(move |_| (params.with(|params| params.get("id").unwrap_or_default()), query.with(DiffQuery::of)));
-    let report = Resource::new(move || asked.get(), |(id, shown)| read_amendment(id, shown));
-    let page = page_of(report, move |report| view! { <Shown report /> }.into_any());
+    let asked = Memo::new(move |_| {
+        let id = params.with(|params| params.get("id").unwrap_or_default());
+        query.with(|query| (id, DiffQuery::of(query), query.get("state").unwrap_or_default()))
+    });
+    let report = Resource::new(move || asked.get(), |(id, shown, state)| read_amendment(id, shown, state));
+    let page = page_of(report, move |report| {
+        let state = asked.with_untracked(|(_, _, state)| state.clone());
+        view! { <Shown report state /> }.into_any()
+    });
     view! { <Body body=page /> }.into_any()
 }
 
 #[component]
-fn Shown(report: AmendmentPageReport) -> impl IntoView {
+fn Shown(
+    report: AmendmentPageReport,
+    /// The state to which the list is limited that the person walks.
+    state: String,
+) -> impl IntoView {
+    let walked = state;
     let AmendmentPageReport {
         as_of,
         person,
@@ -56,6 +67,8 @@ fn Shown(report: AmendmentPageReport) -> impl IntoView {
         masked,
         diffed,
         taken_back,
+        before,
+        behind,
         notice,
     } = report;
     let state = amendment.state.name();
@@ -74,7 +87,9 @@ fn Shown(report: AmendmentPageReport) -> impl IntoView {
     let sentence = of.sentence.clone();
     let title = format!("{lead}{sentence}");
     let (now_text, next_text) = wording::amendment::standing(&amendment);
-    let is_open = state.is_open() || is_withdrawable;
+    // What nobody with this role can do is offered to nobody with it.
+    let may_withdraw = person.role.may_propose() && (state.is_open() || is_withdrawable);
+    let is_open = state == AmendmentStateName::AwaitingApproval || may_withdraw;
     // Without a form to stand in, the refusal stands above the page.
     let gone = refused.clone().filter(|_| !is_open).map(|(draft, failure)| view! { <Gone draft failure /> });
     let forms = is_open.then(|| {
@@ -112,6 +127,7 @@ fn Shown(report: AmendmentPageReport) -> impl IntoView {
             </Heading>
             <AsOf at=as_of />
         </div>
+        <Steps before behind state=walked />
         <div class="standing">
             <p class="standing-state">
                 <AmendmentBadge state />
@@ -135,6 +151,33 @@ fn Shown(report: AmendmentPageReport) -> impl IntoView {
                 <Approvals amendment />
             </div>
         </div>
+    }
+    .into_any()
+}
+
+/// The way through the list that it was opened from.
+#[component]
+fn Steps(
+    #[prop(into)] before: Option<AmendmentId>,
+    #[prop(into)] behind: Option<AmendmentId>,
+    state: String,
+) -> impl IntoView {
+    let address = |path: String| match state.as_str() {
+        "" => path,
+        state => format!("{path}?state={state}"),
+    };
+    let link = |id: Option<AmendmentId>, rel: &'static str, text: &'static str, key: &'static str| {
+        id.map(|id| {
+            let address = address(format!("/amendments/{id}"));
+            view! { <a class="button is-quiet is-small" rel=rel data-key=key href=address>{text}</a> }
+        })
+    };
+    view! {
+        <nav class="pages steps" aria-label="Queue">
+            <a class="button is-quiet is-small" href=address("/amendments".to_owned())>"To the list"</a>
+            {link(before, "prev", "Previous", "[")}
+            {link(behind, "next", "Next", "]")}
+        </nav>
     }
     .into_any()
 }
@@ -179,7 +222,7 @@ fn Gone(draft: AmendmentDraft, failure: Failure) -> impl IntoView {
         {(!draft.reason.is_empty()).then(|| view! {
             <div class="panel undecided">
                 <h2>"What you wrote"</h2>
-                <dl class="facts"><Told name="reason" text=draft.reason /></dl>
+                <dl class="facts"><Told name="Reason" text=draft.reason /></dl>
             </div>
         })}
     }
@@ -353,7 +396,7 @@ fn Decision(
     is_looked_at: bool,
     refused: Option<(AmendmentDraft, Failure)>,
 ) -> impl IntoView {
-    let is_waiting = amendment.state.name() == guard::amendment::AmendmentStateName::AwaitingApproval;
+    let is_waiting = amendment.state.name() == AmendmentStateName::AwaitingApproval;
     let anew = if amendment.is_reversal() { "It can be asked for anew." } else { "The change can be proposed anew." };
     let (draft, failure) = refused.unzip();
     let form = |verdict: AmendmentVerdict, title: &'static str, effect: String, why_not: Option<String>| {
@@ -388,9 +431,11 @@ fn Decision(
             {form(AmendmentVerdict::Reject, "Reject", effect, why_not)}
         }
     });
-    let why_not = wording::amendment::why_not_withdraw(person.role, is_withdrawable);
-    let effect = format!("The proposal is taken back, and never sent. {anew}");
-    let withdraw = form(AmendmentVerdict::Withdraw, "Withdraw", effect, why_not);
+    let withdraw = person.role.may_propose().then(|| {
+        let why_not = wording::amendment::why_not_withdraw(is_withdrawable);
+        let effect = format!("The proposal is taken back, and never sent. {anew}");
+        form(AmendmentVerdict::Withdraw, "Withdraw", effect, why_not)
+    });
     view! {
         <section class="panel decision" id="decide" tabindex="-1" aria-labelledby="decide-title">
             <h2 id="decide-title">"Decide"</h2>

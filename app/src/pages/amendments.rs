@@ -59,7 +59,12 @@ fn Shown(list: AmendmentList, state: String) -> impl IntoView {
         let is_chosen = state == choice.as_str() || (is_default && name.is_empty());
         view! { <option value=name selected=is_chosen>{wording::amendment::state_word(choice)}</option> }
     });
-    let rows = rows.into_iter().map(|row| view! { <RowOf row /> }).collect_view();
+    let of_list = if state.is_empty() { String::new() } else { format!("?state={state}") };
+    let rows = rows.into_iter().enumerate().map(|(at, row)| {
+        let address = format!("/amendments/{}{of_list}", row.id);
+        view! { <RowOf row address is_first=at == 0 /> }
+    });
+    let rows = rows.collect_view();
     view! {
         <div class="page-head">
             <Heading title="Amendments">"Amendments"</Heading>
@@ -119,15 +124,21 @@ fn Shown(list: AmendmentList, state: String) -> impl IntoView {
 }
 
 #[component]
-fn RowOf(row: AmendmentRow) -> impl IntoView {
-    let AmendmentRow { id, operation, headline, more, proposed_by, proposed_at, approvals, approvals_needed, state } =
-        row;
+fn RowOf(
+    row: AmendmentRow,
+    address: String,
+    /// Whether it is the one that comes next for whoever has opened none.
+    is_first: bool,
+) -> impl IntoView {
+    let AmendmentRow {
+        operation, headline, more, proposed_by, proposed_at, approvals, approvals_needed, state, ..
+    } = row;
     let more = (more > 0).then(|| format!(" and {} more", wording::number(more.into())));
     let company = operation.key.company.as_str().to_owned();
     view! {
         <tr>
             <th scope="row" data-label="What changes">
-                <a class="row-link headline" href=format!("/amendments/{id}")>
+                <a class="row-link headline" data-key=is_first.then_some("]") href=address>
                     <Plain text=headline />
                     {more}
                 </a>

@@ -15,13 +15,12 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 use crate::{
     components::{
         age::{Age, AsOf, Moment},
-        awaited::Body,
+        awaited::{Body, page_of},
         badge::Badge,
         banner::{Done, Refused},
         copy::Copyable,
         diff::{Diff, DiffQuery, Masked},
         facts::{Fact, Told},
-        fault::Fault,
         heading::Heading,
         icon::{Icon, Picture},
         money::Amount,
@@ -47,15 +46,10 @@ pub(crate) fn ConflictPage() -> impl IntoView {
         (id, search, shown)
     });
     let report = Resource::new(move || asked.get(), |(id, search, shown)| read_conflict(id, search, shown));
-    let page = move || {
-        Suspend::new(async move {
-            let search = asked.with_untracked(|(_, search, _)| search.clone());
-            match report.await {
-                Ok(report) => view! { <Shown report search /> }.into_any(),
-                Err(failure) => view! { <Fault failure /> }.into_any(),
-            }
-        })
-    };
+    let page = page_of(report, move |report| {
+        let search = asked.with_untracked(|(_, search, _)| search.clone());
+        view! { <Shown report search /> }.into_any()
+    });
     view! { <Body body=page /> }.into_any()
 }
 
@@ -79,7 +73,7 @@ fn Shown(report: ConflictPageReport, search: ConflictSearch) -> impl IntoView {
             {(!draft.reason.is_empty()).then(|| view! {
                 <div class="panel undecided">
                     <h2>"What you wrote"</h2>
-                    <dl class="facts"><Told name="reason" text=draft.reason.clone() /></dl>
+                    <dl class="facts"><Told name="Reason" text=draft.reason.clone() /></dl>
                 </div>
             })}
         }
@@ -168,6 +162,7 @@ fn DoneBanner(settled: ConflictSettled) -> impl IntoView {
     view! {
         <Done>
             <p>
+                "Decided: "
                 <a href=format!("/conflicts/{}", conflict.id)>
                     <Plain text=operation.sentence />
                 </a>

@@ -3,17 +3,15 @@
 use guard::{
     clock::Timestamp,
     id::OperationId,
-    json::Json,
     person::Person,
     queue::Page,
     reversal::Reversal,
     service::History,
     state::{State, StateName},
     trail::EntryKind,
-    veil::Veil,
     view::OperationView,
 };
-use leptos::{form::ActionForm, prelude::*};
+use leptos::{children::ViewFn, prelude::*};
 use leptos_router::hooks::use_params_map;
 
 use crate::{
@@ -24,7 +22,7 @@ use crate::{
         banner::{DecidedBanner, Undecided},
         changes::ConflictCard,
         copy::Copyable,
-        decision::DecisionPanel,
+        decision::{DecisionPanel, Known, keep_unmade},
         evidence::EvidencePanel,
         facts::Fact,
         fresh::{Freshness, is_in_use, look_again},
@@ -32,6 +30,7 @@ use crate::{
         icon::{Icon, Picture},
         look_alikes::LookAlikesPanel,
         money::Amount,
+        payload::{Opening, Payload},
         plain::Plain,
         received::ReceivedPanel,
         recovery::RecoveryPanel,
@@ -39,6 +38,7 @@ use crate::{
         reversals::Reversals,
         timeline::Timeline,
     },
+    failure::Failure,
     functions::{
         claim::Claim,
         look_up_now::LookUpNow,
@@ -46,7 +46,7 @@ use crate::{
         read_operation::{Document, Report, Revision, read_operation},
         resolve::Resolve,
     },
-    notice::{ClaimNotice, DecisionNotice, Origin},
+    notice::{ClaimNotice, DecisionNotice, Draft, Origin},
     wording,
 };
 
@@ -65,6 +65,8 @@ pub(crate) fn OperationPage() -> impl IntoView {
     let open = ServerAction::<OpenFields>::new();
     let acted = move || (look.version().get(), claim.version().get(), open.version().get());
     let report = Resource::new(move || (id.get(), done.get(), acted()), |(id, ..)| read_operation(id));
+    let looked_for = RwSignal::new(None);
+    let unmade = keep_unmade(act, move || report.refetch());
     let seen = RwSignal::new(None);
     look_again(move || {
         let asked = id.get_untracked();
@@ -90,7 +92,9 @@ pub(crate) fn OperationPage() -> impl IntoView {
         });
     });
     let show = Callback::new(move |()| report.refetch());
-    let page = page_of(report, move |report| view! { <Shown report seen show act look claim open /> }.into_any());
+    let page = page_of(report, move |report| {
+        view! { <Shown report seen show act unmade look looked_for claim open /> }.into_any()
+    });
     let told = move || match act.value().get() {
         Some(Ok(decided)) => Some(view! { <DecidedBanner decided /> }),
         Some(Err(_)) | None => None,
@@ -108,7 +112,9 @@ fn Shown(
     seen: RwSignal<Option<(Timestamp, Page<OperationView>)>>,
     show: Callback<()>,
     act: ServerAction<Resolve>,
+    unmade: RwSignal<Option<(Draft, Failure)>>,
     look: ServerAction<LookUpNow>,
+    looked_for: RwSignal<Option<OperationId>>,
     claim: ServerAction<Claim>,
     open: ServerAction<OpenFields>,
 ) -> impl IntoView {
@@ -128,6 +134,7 @@ fn Shown(
         document,
         holds,
         held,
+        lacks_evidence,
     } = report;
     let unclaimed = match claimed {
         Some(ClaimNotice::Refused(_, failure)) => Some(failure),
@@ -137,7 +144,7 @@ fn Shown(
     let (done, refused) = match notice {
         Some(DecisionNotice::Done(decided)) => (Some(*decided), None),
         Some(DecisionNotice::Refused(draft, failure)) => (None, Some((*draft, failure))),
-        None => (None, None),
+        None => (None, unmade.get_untracked().filter(|(draft, _)| draft.operation == operation.id)),
     };
     let shown = vec![operation.clone()];
     let is_uncertain = operation.state.is_uncertain();
@@ -180,12 +187,30 @@ fn Shown(
     let on_hold = on_hold.collect_view();
     let dropped = entries.iter().filter(|entry| entry.kind == EntryKind::BodiesDropped).map(|entry| entry.at).max();
     let dropped_at = operation.payload_dropped_at;
+    let is_disputed = operation.state.name() == StateName::Disputed;
+    let recovery = (outlook.is_some() || is_disputed).then(|| {
+        view! {
+            <RecoveryPanel
+                operation=operation.id
+                outlook=outlook.clone()
+                standing=standing.clone()
+                person=person.clone()
+                origin=Origin::Operation
+                now=as_of
+                notice=haste
+                act=look
+                asked=looked_for
+            />
+        }
+    });
+    let known = move || view! { <Known lacks=lacks_evidence.clone() /> };
     let forms = is_uncertain.then(|| {
         view! {
             <DecisionPanel
                 operation=operation.clone()
                 person=person.clone()
                 standing
+                known=ViewFn::from(known)
                 now=as_of
                 origin=Origin::Operation
                 alikes=None
@@ -198,10 +223,6 @@ fn Shown(
         }
     });
     let received = message.map(|versions| view! { <ReceivedPanel versions shown=operation.id /> });
-    let recovery = outlook.map(|outlook| {
-        let person = person.clone();
-        view! { <RecoveryPanel operation=operation.id outlook person now=as_of notice=haste act=look /> }
-    });
     view! {
         {done.map(|decided| view! { <DecidedBanner decided /> })}
         {gone.map(|(draft, failure)| view! { <Undecided draft failure /> })}
@@ -253,8 +274,8 @@ fn Shown(
                     })}
                 <section class="panel" id="payload" aria-labelledby="payload-title">
                     <h2 id="payload-title">{stands}</h2>
-                    <Masked operation=operation.id veil person=person.clone() act=open />
-                    <Content payload dropped_at />
+                    <Opening operation=operation.id veil person=person.clone() origin=Origin::Operation act=open />
+                    <Payload payload dropped_at />
                 </section>
                 <section class="panel" aria-labelledby="timeline-title">
                     <h2 id="timeline-title">"Timeline"</h2>
@@ -410,55 +431,6 @@ fn TakesBack(reversal: Reversal) -> impl IntoView {
                 </Fact>
             </dl>
         </section>
-    }
-    .into_any()
-}
-
-/// What is masked, and the button that opens it.
-#[component]
-fn Masked(operation: OperationId, veil: Veil, person: Person, act: ServerAction<OpenFields>) -> impl IntoView {
-    if veil.is_lifted() {
-        return ().into_any();
-    }
-    let why_not = wording::review::why_not_open(person.role);
-    let is_barred = why_not.is_some();
-    view! {
-        <ActionForm action=act>
-            <input type="hidden" name="operation" value=operation.to_string() />
-            <p class="actions">
-                <span class="note">"Masked as sensitive: "<Plain text=veil.places().join(", ") /></span>
-                <button type="submit" class="is-quiet is-small" disabled=is_barred aria-describedby=is_barred.then_some("open-why-not")>
-                    "Open (the trail tells so)"
-                </button>
-                {why_not.map(|why| view! { <span class="why-not" id="open-why-not"><Plain text=why /></span> })}
-            </p>
-        </ActionForm>
-    }
-    .into_any()
-}
-
-#[component]
-fn Content(payload: Option<String>, dropped_at: Option<Timestamp>) -> impl IntoView {
-    let Some(payload) = payload else {
-        let when = dropped_at.map(|at| format!(" {}", wording::moment(at))).unwrap_or_default();
-        let text =
-            format!("The payload was dropped{when} by retention. Its fingerprint, its key and its outcome stay.");
-        return view! { <p class="empty">{text}</p> }.into_any();
-    };
-    // What the store holds was read strictly when it came; should it not be JSON any more, it is shown as it is.
-    let text = Json::parse(payload.as_bytes()).map_or(payload, |json| json.indented());
-    let lines = text.lines().map(|line| {
-        view! {
-            <span class="line">
-                <Plain text=line.to_owned() />
-            </span>
-            "\n"
-        }
-    });
-    view! {
-        <pre class="payload" tabindex="0" role="region" aria-label="The payload as JSON">
-            <code>{lines.collect_view()}</code>
-        </pre>
     }
     .into_any()
 }

@@ -51,6 +51,7 @@ fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
         span,
         waiting,
         proposals,
+        rules,
         duplicates,
         reconciled,
         pulls,
@@ -91,7 +92,7 @@ fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
         <nav class="spans" aria-label="How far back">
             <ul>{spans.into_iter().collect_view()}</ul>
         </nav>
-        <Figures waiting proposals prevented prevented_in_all span as_of />
+        <Figures waiting proposals rules prevented prevented_in_all span as_of />
         <Incidents />
         <div class="columns">
             <section class="panel" aria-labelledby="needs-title">
@@ -117,6 +118,7 @@ fn Shown(overview: Overview, look: Callback<()>) -> impl IntoView {
 fn Figures(
     waiting: Waiting,
     proposals: u32,
+    #[prop(into)] rules: Option<u32>,
     prevented: Prevented,
     prevented_in_all: Prevented,
     span: Span,
@@ -175,6 +177,18 @@ fn Figures(
                 <p class="figure-number">{many(proposals)}</p>
                 <p class="figure-note">"nothing of them is sent before that"</p>
             </li>
+            {rules
+                .map(|rules| {
+                    view! {
+                        <li class="figure">
+                            <h2>
+                                <a href="/settings/rules">"Rules to approve"</a>
+                            </h2>
+                            <p class="figure-number">{many(rules)}</p>
+                            <p class="figure-note">"no rule changes before that"</p>
+                        </li>
+                    }
+                })}
         </ul>
     }
     .into_any()

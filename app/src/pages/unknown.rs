@@ -9,7 +9,7 @@ use guard::{
     service::{Outlook, Standing},
     view::OperationView,
 };
-use leptos::prelude::*;
+use leptos::{children::ViewFn, prelude::*};
 use leptos_router::{
     NavigateOptions,
     hooks::{use_navigate, use_query_map},
@@ -19,16 +19,18 @@ use crate::{
     components::{
         act_on_all::ActOnAll,
         age::Age,
-        awaited::{Body, page_of},
+        awaited::{Body, Part, page_of},
         badge::Badge,
         banner::{DecidedBanner, Undecided},
-        decision::DecisionPanel,
+        decision::{DecisionPanel, Known, keep_unmade},
         fresh::{Freshness, News, is_in_use, look_again},
         heading::Heading,
         icon::{Icon, Picture},
         incidents::Incidents,
         money::{Amount, Amounts},
         plain::Plain,
+        recovery::RecoveryPanel,
+        sides::{self, SidesPanel},
         table::{Column, Table, numbers, words},
         views::ViewBar,
     },
@@ -36,10 +38,13 @@ use crate::{
     functions::{
         claim::Claim,
         list_unknown::{Asked, Queue, list_unknown},
+        look_up_now::LookUpNow,
+        open_fields::OpenFields,
+        read_sides::read_sides,
         resolve::Resolve,
     },
     look_alike::Alikes,
-    notice::{ClaimNotice, DecisionNotice, Draft, Origin},
+    notice::{ClaimNotice, DecisionNotice, Draft, HasteNotice, Origin},
     wording::{
         self, look_alike,
         review::{self, Ageing},
@@ -62,8 +67,33 @@ pub(crate) fn UnknownPage() -> impl IntoView {
     // What an address opens is on the page already, unless somebody comes here by it.
     let queue =
         Resource::new(move || (asked.get(), acted()), move |(asked, _)| list_unknown(asked, chosen.get_untracked()));
+    // Of one operation alone, and apart from the list: forms in which something is written stay as they are.
+    let look = ServerAction::<LookUpNow>::new();
+    let open = ServerAction::<OpenFields>::new();
+    let sides: sides::Read = Resource::new(
+        move || (chosen.get(), look.version().get(), open.version().get()),
+        |(id, ..)| async move { if id.is_empty() { Ok(None) } else { read_sides(id).await.map(Some) } },
+    );
+    let unmade = keep_unmade(act, move || queue.refetch());
+    let acts = Acts { act, unmade, claim, look, looked_for: RwSignal::new(None), open };
     let seen = RwSignal::new(None);
     look_again(move || {
+        let open = chosen.get_untracked();
+        if !open.is_empty() {
+            leptos::task::spawn_local(async move {
+                let Ok(later) = read_sides(open.clone()).await else { return };
+                if chosen.try_get_untracked() == Some(open) {
+                    sides.maybe_update(|shown| {
+                        let differs = matches!(shown, Some(Ok(Some(shown))) if *shown != later);
+                        let moves = differs && !sides::is_unfolded();
+                        if moves {
+                            *shown = Some(Ok(Some(later)));
+                        }
+                        moves
+                    });
+                }
+            });
+        }
         let then = asked.get_untracked();
         leptos::task::spawn_local(async move {
             let Ok(later) = list_unknown(then.clone(), String::new()).await else { return };
@@ -107,7 +137,7 @@ pub(crate) fn UnknownPage() -> impl IntoView {
         now
     });
     let show = Callback::new(move |()| queue.refetch());
-    let page = page_of(queue, move |queue| view! { <Shown queue asked chosen seen show act claim /> }.into_any());
+    let page = page_of(queue, move |queue| view! { <Shown queue asked chosen seen show sides acts /> }.into_any());
     let told = move || match act.value().get() {
         Some(Ok(decided)) => Some(view! { <DecidedBanner decided /> }),
         Some(Err(_)) | None => None,
@@ -117,6 +147,19 @@ pub(crate) fn UnknownPage() -> impl IntoView {
         <Body body=page />
     }
     .into_any()
+}
+
+/// What can be done on the page, and what is kept of it.
+#[derive(Clone, Copy)]
+struct Acts {
+    act: ServerAction<Resolve>,
+    /// What was written for a decision that was refused.
+    unmade: RwSignal<Option<(Draft, Failure)>>,
+    claim: ServerAction<Claim>,
+    look: ServerAction<LookUpNow>,
+    /// The operation that a lookup was last asked for.
+    looked_for: RwSignal<Option<OperationId>>,
+    open: ServerAction<OpenFields>,
 }
 
 /// The operations before and behind one on a page.
@@ -133,11 +176,23 @@ fn Shown(
     chosen: Memo<String>,
     seen: RwSignal<Option<(Timestamp, Page<OperationView>)>>,
     show: Callback<()>,
-    act: ServerAction<Resolve>,
-    claim: ServerAction<Claim>,
+    sides: sides::Read,
+    acts: Acts,
 ) -> impl IntoView {
-    let Queue { as_of, person, waiting, recovering, workflows, page, outlooks, standings, alikes, notice, claimed } =
-        queue;
+    let Queue {
+        as_of,
+        person,
+        waiting,
+        recovering,
+        workflows,
+        page,
+        outlooks,
+        standings,
+        alikes,
+        notice,
+        claimed,
+        haste,
+    } = queue;
     let place = asked.get_untracked();
     let unclaimed = match claimed {
         Some(ClaimNotice::Refused(id, failure)) => Some((id, failure)),
@@ -146,7 +201,7 @@ fn Shown(
     let (done, refused) = match notice {
         Some(DecisionNotice::Done(decided)) => (Some(*decided), None),
         Some(DecisionNotice::Refused(draft, failure)) => (None, Some((*draft, failure))),
-        None => (None, None),
+        None => (None, acts.unmade.get_untracked()),
     };
     // What was refused and has left the queue meanwhile has no form to stand in.
     let gone = refused.clone().filter(|(draft, _)| page.rows.iter().all(|row| row.id != draft.operation));
@@ -197,7 +252,7 @@ fn Shown(
         };
         let unclaimed = unclaimed.clone().filter(|(id, _)| *id == operation.id).map(|(_, failure)| failure);
         let person = person.clone();
-        view! { <Row operation outlook standing alikes beside as_of person chosen came_open refused=refused.clone() unclaimed act claim /> }
+        view! { <Row operation outlook standing alikes beside as_of person chosen came_open refused=refused.clone() unclaimed haste=haste.clone() sides acts /> }
     });
     view! {
         {head}
@@ -254,9 +309,11 @@ fn Row(
     came_open: StoredValue<String>,
     #[prop(into)] refused: Option<(Draft, Failure)>,
     #[prop(into)] unclaimed: Option<Failure>,
-    act: ServerAction<Resolve>,
-    claim: ServerAction<Claim>,
+    #[prop(into)] haste: Option<HasteNotice>,
+    sides: sides::Read,
+    acts: Acts,
 ) -> impl IntoView {
+    let Acts { act, unmade: _, claim, look, looked_for, open } = acts;
     let id = operation.id.to_string();
     let ageing =
         review::ageing(&standing.rules, wording::since(&operation.state).unwrap_or(operation.updated_at), as_of);
@@ -288,6 +345,39 @@ fn Row(
     let not_before = outlook.as_ref().and_then(|outlook| wording::not_applied_from(outlook, as_of));
     let forms = {
         let (operation, id, standing) = (operation.clone(), id.clone(), standing);
+        let (outlook, person, place) = (outlook.clone(), person.clone(), beside.place.clone());
+        let both = {
+            let (operation, standing, person, place) = (operation.id, standing.clone(), person.clone(), place.clone());
+            ViewFn::from(move || {
+                let (shown_to, shown_at) = (person.clone(), place.clone());
+                let part = sides::of(sides, operation, move |sides| {
+                    view! { <SidesPanel sides person=shown_to.clone() place=shown_at.clone() open /> }.into_any()
+                });
+                view! {
+                    <Part part />
+                    <RecoveryPanel
+                        operation
+                        outlook=outlook.clone()
+                        standing=standing.clone()
+                        person=person.clone()
+                        origin=Origin::Queue
+                        place=place.clone()
+                        now=as_of
+                        notice=haste.clone()
+                        act=look
+                        asked=looked_for
+                    />
+                }
+            })
+        };
+        let known = {
+            let operation = operation.id;
+            ViewFn::from(move || {
+                let part =
+                    sides::of(sides, operation, |sides| view! { <Known lacks=sides.lacks_evidence /> }.into_any());
+                view! { <Part part /> }
+            })
+        };
         move || {
             is_chosen.get().then(|| {
                 let is_opened = came_open.get_value() != id;
@@ -309,6 +399,8 @@ fn Row(
                                 alikes=alikes.clone()
                                 not_before=not_before
                                 refused=refused.clone()
+                                sides=both.clone()
+                                known=known.clone()
                                 is_opened
                                 act
                             />

@@ -190,12 +190,8 @@ pub(crate) fn why_not_decide(role: Role) -> Option<String> {
         .then(|| format!("Deciding on an amendment needs the role finance; you are {}.", super::role_phrase(role)))
 }
 
-/// Why this role may not take an amendment back; none where it may.
-pub(crate) fn why_not_withdraw(role: Role, is_withdrawable: bool) -> Option<String> {
-    if !role.may_propose() {
-        let role = super::role_phrase(role);
-        return Some(format!("Withdrawing needs the role operator, finance or admin; you are {role}."));
-    }
+/// Why an amendment can no longer be taken back; none where it can.
+pub(crate) fn why_not_withdraw(is_withdrawable: bool) -> Option<String> {
     (!is_withdrawable).then(|| "It may have been applied: it can no longer be taken back.".to_owned())
 }
 

@@ -190,12 +190,63 @@ impl Guard {
     /// # Errors
     /// [`Refusal::NotFound`], [`Refusal::Impossible`] where nothing was ever sent, the store's fault.
     pub async fn looked_up(&self, id: OperationId, asked_at: Timestamp, looked: &Looked) -> Result<Operation, Refusal> {
+        self.take_in(id, asked_at, looked, None).await
+    }
+
+    /// Refuses a person who wants the destination to be asked right now about what is disputed, where they may not or where
+    /// nothing could be said of it. Nobody looks for it by itself: a person decides, and a look is a fact for them.
+    ///
+    /// # Errors
+    /// [`Refusal::Forbidden`] by role, [`Refusal::Impossible`] where it is not disputed or cannot be asked about.
+    pub fn may_look(&self, person: &Person, operation: &Operation) -> Result<(), Refusal> {
+        may_ask(person)?;
+        let impossible = |what: &'static str| Refusal::Impossible { state: operation.state.name(), what: what.into() };
+        if operation.state.name() != StateName::Disputed {
+            return Err(impossible("looked up"));
+        }
+        if self.is_key_of_reversal(&operation.key) {
+            return Err(impossible("looked up: it takes a record back, and a lookup says nothing of that"));
+        }
+        match self.catalogue().destination_to_ask(operation.key.workflow.as_str()) {
+            Some(_) => Ok(()),
+            None => Err(impossible("looked up: its destination has no lookup")),
+        }
+    }
+
+    /// Takes in what a look showed that a person asked for of what is disputed: an entry in their name. It stays disputed, whatever
+    /// was found.
+    ///
+    /// # Errors
+    /// As for [`Guard::may_look`]; [`Refusal::NotFound`], the store's fault.
+    pub async fn looked_at(
+        &self,
+        person: &Person,
+        id: OperationId,
+        asked_at: Timestamp,
+        looked: &Looked,
+    ) -> Result<Operation, Refusal> {
+        self.take_in(id, asked_at, looked, Some(person)).await
+    }
+
+    async fn take_in(
+        &self,
+        id: OperationId,
+        asked_at: Timestamp,
+        looked: &Looked,
+        person: Option<&Person>,
+    ) -> Result<Operation, Refusal> {
         let mut tried = None;
         for _ in 0..TRIES_MAX {
-            let operation = self.inner.store.operation(id).await?.ok_or_else(|| Refusal::not_found("operation"))?;
+            let operation = match person {
+                None => self.inner.store.operation(id).await?.ok_or_else(|| Refusal::not_found("operation"))?,
+                Some(person) => self.reachable(&person.reach, id).await?,
+            };
             if tried == Some(operation.head) {
                 // A store that lost its own answer and tried again met this very entry.
                 return Ok(operation);
+            }
+            if let Some(person) = person {
+                self.may_look(person, &operation)?;
             }
             let at = self.now();
             // Behind the operation: whatever changes it since makes this change stale.
@@ -209,7 +260,8 @@ impl Guard {
             let event = Event::LookedUp { at, finding: looked.finding.clone(), absence };
             let state = operation.state.after(&event)?;
             let facts = lookup_facts(&operation, &state, asked_at, looked, step.as_ref());
-            let transition = Transition { state, at, actor: Actor::Recovery, kind: EntryKind::LookedUp, facts };
+            let actor = person.map_or(Actor::Recovery, |person| Actor::Person { email: person.email.clone() });
+            let transition = Transition { state, at, actor, kind: EntryKind::LookedUp, facts };
             let mut replacement = self.change(&operation, transition).await?;
             if let (Some(step), RecoveryChange::Keep) = (step, &replacement.recovery) {
                 replacement.recovery = RecoveryChange::Schedule(Box::new(step.recovery));
@@ -259,11 +311,7 @@ impl Guard {
     /// [`Refusal::Forbidden`] by role, [`Refusal::NotFound`], [`Refusal::Impossible`] where it is not unknown, cannot be asked for or
     /// is being looked for, the store's fault.
     pub async fn look_up_now(&self, person: &Person, id: OperationId) -> Result<Outlook, Refusal> {
-        if !person.role.may_resolve() {
-            return Err(Refusal::Forbidden {
-                reason: "asking for a lookup needs the role operator or admin".to_owned(),
-            });
-        }
+        may_ask(person)?;
         let operation = self.reachable(&person.reach, id).await?;
         let impossible =
             |what: &'static str| Err(Refusal::Impossible { state: operation.state.name(), what: what.into() });
@@ -447,6 +495,14 @@ fn starting(operation: &Operation, destination: &str, at: Timestamp) -> Recovery
         | State::Disputed { .. } => at,
     };
     Recovery::starting(operation.id, destination.to_owned(), at, last_write_at)
+}
+
+fn may_ask(person: &Person) -> Result<(), Refusal> {
+    if person.role.may_resolve() {
+        Ok(())
+    } else {
+        Err(Refusal::Forbidden { reason: "asking for a lookup needs the role operator or admin".to_owned() })
+    }
 }
 
 fn outlook_of(recovery: Recovery, access: Option<&Access>, finality: Option<TimeDelta>, now: Timestamp) -> Outlook {

@@ -25,7 +25,7 @@ use crate::review::{
     CLAIM_MINUTES, CLAIM_RENEWED_BELOW_MINUTES, Claim, Deferral, KEEP_WAITING_DAYS_MAX, KEEP_WAITING_MINUTES_MIN, Look,
     Proposal, Review, Ruling, moves,
 };
-use crate::state::StateName;
+use crate::state::{State, StateName};
 use crate::store::Replaced;
 use crate::token::Reach;
 use crate::trail::{Entry, EntryKind, detail};
@@ -60,6 +60,8 @@ pub struct Standing {
     pub needs_second_person: bool,
     /// Whether its destination can be asked.
     pub has_lookup: bool,
+    /// Whether what its destination shows says something of it: of what takes a record back it does not.
+    pub may_be_looked_for: bool,
     /// Whether it is the effect of an amendment, which cannot be dropped.
     pub stands_for_amendment: bool,
     /// After how many minutes it is shown as ageing, and as late.
@@ -188,32 +190,17 @@ impl Guard {
     /// [`Refusal::Forbidden`] by role, [`Refusal::NotFound`], what is empty, too long, of no known type or beyond what an operation can
     /// hold, the store's fault.
     pub async fn add_evidence(&self, person: &Person, id: OperationId, new: &NewEvidence) -> Result<Evidence, Refusal> {
-        if !person.role.may_add_evidence() {
-            let reason = "adding evidence needs the role operator, finance or admin".to_owned();
-            return Err(Refusal::Forbidden { reason });
-        }
+        may_add_evidence(person)?;
         let note = new.note.trim();
         check_length("note", note, NOTE_CHARACTERS_MAX)?;
         let link = checked_link(Some(&new.link))?;
-        let file = new.file.as_ref().map(|(name, content)| checked_file(name, content)).transpose()?;
+        let file = checked(new.file.as_ref())?;
         if note.is_empty() && link.is_none() && file.is_none() {
             return Err(Refusal::field("note", "is empty, and so are link and file; one of them is needed"));
         }
         for _ in 0..TRIES_MAX {
             let operation = self.reachable(&person.reach, id).await?;
-            let held = self.inner.store.evidence(id, super::desk::HISTORY_ROWS_MAX).await?;
-            if held.len() >= EVIDENCE_PER_OPERATION_MAX {
-                let message =
-                    format!("is too much: an operation holds {EVIDENCE_PER_OPERATION_MAX} pieces of evidence");
-                return Err(Refusal::field("note", message));
-            }
-            let bytes: u64 = held.iter().filter_map(|evidence| evidence.file.as_ref()).map(|file| file.bytes).sum();
-            if file.as_ref().is_some_and(|file| bytes + file.bytes > FILES_BYTES_PER_OPERATION_MAX) {
-                return Err(Refusal::field(
-                    "file",
-                    "is too much: the files of an operation have up to 50 MiB together",
-                ));
-            }
+            self.refuse_without_room(id, file.as_ref()).await?;
             let at = self.now();
             let actor = Actor::Person { email: person.email.clone() };
             let evidence = Evidence {
@@ -241,6 +228,20 @@ impl Guard {
             }
         }
         Err(contended())
+    }
+
+    /// Refuses evidence that an operation has no room for.
+    async fn refuse_without_room(&self, id: OperationId, file: Option<&File>) -> Result<(), Refusal> {
+        let held = self.inner.store.evidence(id, super::desk::HISTORY_ROWS_MAX).await?;
+        if held.len() >= EVIDENCE_PER_OPERATION_MAX {
+            let message = format!("is too much: an operation holds {EVIDENCE_PER_OPERATION_MAX} pieces of evidence");
+            return Err(Refusal::field("note", message));
+        }
+        let bytes: u64 = held.iter().filter_map(|evidence| evidence.file.as_ref()).map(|file| file.bytes).sum();
+        if file.is_some_and(|file| bytes + file.bytes > FILES_BYTES_PER_OPERATION_MAX) {
+            return Err(Refusal::field("file", "is too much: the files of an operation have up to 50 MiB together"));
+        }
+        Ok(())
     }
 
     /// Evidence that is a file, with its bytes, of an operation within reach.
@@ -370,10 +371,17 @@ impl Guard {
             }
             Resolution::NotApplied { reason } | Resolution::Dropped { reason } => check_text("reason", reason)?,
         }
-        checked_link(ruling.link.as_deref())?;
+        let link = checked_link(ruling.link.as_deref())?;
+        if ruling.file.is_some() {
+            may_add_evidence(person)?;
+        }
+        let file = checked(ruling.file.as_ref())?;
         for _ in 0..TRIES_MAX {
             let operation = self.reachable(&person.reach, id).await?;
             self.refuse_stale(&operation, ruling.seen_version).await?;
+            if file.is_some() {
+                self.refuse_without_room(id, file.as_ref()).await?;
+            }
             let review = self.review(id).await?;
             if let Some(waits) = self.standing_proposal(&operation, &review).await? {
                 return Err(Refusal::Impossible {
@@ -391,7 +399,7 @@ impl Guard {
                 }
                 continue;
             }
-            let link = checked_link(ruling.link.as_deref())?;
+            let evidence = replacement.evidence.clone().filter(|_| file.is_some());
             let proposal = Proposal {
                 by: person.email.clone(),
                 at: self.now(),
@@ -406,13 +414,18 @@ impl Guard {
                 ("destination_reference_proposed", reference_of(&ruling.resolution)),
                 ("reason", Some(text(&ruling.reason))),
                 ("link", link.map(text)),
+                ("file", file.as_ref().map(file_facts)),
                 ("look", ruling.look.as_ref().map(look_facts)),
                 ("seen_version", Some(version(ruling.seen_version))),
                 ("seen_fingerprint", Some(text(&operation.fingerprint.to_string()))),
             ]);
             let review = Review { proposal: Some(proposal.clone()), claim: None, ..review };
             let kind = EntryKind::ResolutionProposed;
-            if self.put_review(person, &operation, review, kind, facts).await? == Replaced::Replaced {
+            let mut proposing = self.reviewing(person, &operation, review, kind, facts).await?;
+            // A file is kept at once: the second person decides by it.
+            proposing.file = evidence.as_ref().and(replacement.file);
+            proposing.evidence = evidence;
+            if self.replace(proposing).await? == Replaced::Replaced {
                 let operation = self.reachable(&person.reach, id).await?;
                 let before = operation.state.name();
                 return Ok(Settled { before, operation: self.view(&operation), proposal: Some(proposal) });
@@ -444,6 +457,7 @@ impl Guard {
                 resolution: proposal.resolution.clone(),
                 reason: proposal.reason.clone(),
                 link: proposal.link.clone(),
+                file: None,
                 look: None,
             };
             let settling = Settling { ruling: &ruling, proposal: Some(&proposal) };
@@ -514,6 +528,7 @@ impl Guard {
                 proposal,
                 needs_second_person: rules.needs_second_person(operation.money.as_ref()),
                 has_lookup: self.catalogue().destination_to_ask(operation.key.workflow.as_str()).is_some(),
+                may_be_looked_for: !self.is_key_of_reversal(&operation.key),
                 stands_for_amendment: self.stands_for_amendment(operation).await?,
                 rules,
             });
@@ -608,15 +623,16 @@ impl Guard {
         settling: Settling<'_>,
     ) -> Result<crate::store::Replacement, Refusal> {
         let Settling { ruling, proposal } = settling;
-        let Ruling { seen_version, resolution, reason, link, look } = ruling;
+        let Ruling { seen_version, resolution, reason, link, file: sent, look } = ruling;
         let link = checked_link(link.as_deref())?;
+        let file = checked(sent.as_ref())?;
         let at = self.now();
         let state = operation.state.after(&Event::Resolved { at, resolution: resolution.clone() })?;
         match resolution {
             Resolution::NotApplied { .. } => {
                 self.refuse_while_sending(operation, at).await?;
                 self.refuse_before_final(operation, at).await?;
-                if link.is_none() {
+                if link.is_none() && file.is_none() {
                     self.refuse_without_evidence(operation).await?;
                 }
             }
@@ -636,6 +652,7 @@ impl Guard {
             ("destination_reference", reference_of(resolution)),
             ("reason", Some(text(reason))),
             ("link", link.map(text)),
+            ("file", file.as_ref().map(file_facts)),
             ("look", look.as_ref().map(look_facts)),
             ("proposed_by", proposal.map(|proposal| text(&proposal.by))),
             ("proposed_at", proposal.map(|proposal| text(&rfc3339(proposal.at)))),
@@ -652,8 +669,9 @@ impl Guard {
             actor,
             note: reason.clone(),
             link: link.map(ToOwned::to_owned),
-            file: None,
+            file,
         });
+        replacement.file = sent.as_ref().map(|(_, content)| Arc::clone(content));
         Ok(replacement)
     }
 
@@ -685,6 +703,18 @@ impl Guard {
         }
     }
 
+    /// What is missing to mark an operation as not applied with no further link or file; none where what is there is enough.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn lacks_evidence(&self, operation: &Operation) -> Result<Option<String>, Refusal> {
+        match self.refuse_without_evidence(operation).await {
+            Ok(()) => Ok(None),
+            Err(Refusal::InvalidField { message, .. }) => Ok(Some(message)),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
     /// Refuses to take an operation as not applied on somebody's word alone: a link or a file is needed that came since the attempt
     /// began, or a look at the destination that showed something. Where the destination said that there is such a record already, what
     /// it does not show is no evidence.
@@ -697,26 +727,38 @@ impl Guard {
         }
         let recovery = self.inner.store.recovery(operation.id).await?;
         if recovery.is_some_and(|recovery| recovery.exists_at.is_some()) {
-            let message = "is needed: the destination said that there is such a record already, so that it does not show it is not enough. Give a link here, or add a link or a file to the evidence";
+            let message = "is needed: the destination said that there is such a record already, so that it does not show it is not enough. Give a file or a link";
             return Err(Refusal::field("evidence", message));
         }
         let latest = integer(operation.attempt_number());
         let entries = self.latest_entries(operation).await?;
+        // Of what is disputed, not to be found is no answer: one of the two truths says that it is there.
+        let disputed_since = match &operation.state {
+            State::Disputed { since, .. } => Some(*since),
+            State::AwaitingApproval
+            | State::Rejected { .. }
+            | State::Acquired { .. }
+            | State::Sending { .. }
+            | State::Released { .. }
+            | State::Failed { .. }
+            | State::Unknown { .. }
+            | State::Confirmed { .. } => None,
+        };
         let has_shown = |entry: &Entry| {
+            let finding = entry.detail.member("finding").and_then(Json::as_str);
             entry.kind == EntryKind::LookedUp
                 && entry.detail.member("attempt") == Some(&latest)
-                && entry.detail.member("finding").and_then(Json::as_str) != Some("inconclusive")
+                && finding != Some("inconclusive")
+                && !(finding == Some("absent") && disputed_since.is_some_and(|since| entry.at >= since))
         };
         if entries.iter().any(has_shown) {
             return Ok(());
         }
         let or_look = match self.catalogue().destination_to_ask(operation.key.workflow.as_str()) {
-            Some(_) => ", or look at the destination",
-            None => "",
+            Some(_) if disputed_since.is_none() => ", or look at the destination",
+            Some(_) | None => "",
         };
-        let message = format!(
-            "is needed, and somebody's word is none, also as a note. Give a link here, or add a link or a file to the operation's evidence first{or_look}"
-        );
+        let message = format!("is needed, and somebody's word is none, also as a note. Give a file or a link{or_look}");
         Err(Refusal::field("evidence", message))
     }
 
@@ -766,11 +808,24 @@ impl Guard {
         kind: EntryKind,
         facts: Json,
     ) -> Result<Replaced, Refusal> {
+        let replacement = self.reviewing(person, operation, review, kind, facts).await?;
+        self.replace(replacement).await
+    }
+
+    /// The change that writes a review.
+    async fn reviewing(
+        &self,
+        person: &Person,
+        operation: &Operation,
+        review: Review,
+        kind: EntryKind,
+        facts: Json,
+    ) -> Result<crate::store::Replacement, Refusal> {
         let actor = Actor::Person { email: person.email.clone() };
         let transition = Transition { state: operation.state.clone(), at: self.now(), actor, kind, facts };
         let mut replacement = self.change(operation, transition).await?;
         replacement.review = review.change();
-        self.replace(replacement).await
+        Ok(replacement)
     }
 }
 
@@ -800,6 +855,14 @@ fn may_decide(person: &Person) -> Result<(), Refusal> {
         Ok(())
     } else {
         Err(Refusal::Forbidden { reason: "deciding needs the role operator or admin".to_owned() })
+    }
+}
+
+fn may_add_evidence(person: &Person) -> Result<(), Refusal> {
+    if person.role.may_add_evidence() {
+        Ok(())
+    } else {
+        Err(Refusal::Forbidden { reason: "adding evidence needs the role operator, finance or admin".to_owned() })
     }
 }
 
@@ -842,6 +905,10 @@ fn file_facts(file: &File) -> Json {
         ("bytes", Some(integer(i64::try_from(file.bytes).unwrap_or(i64::MAX)))),
         ("sha256", Some(text(&file.sha256.to_string()))),
     ])
+}
+
+fn checked(file: Option<&(String, Arc<[u8]>)>) -> Result<Option<File>, Refusal> {
+    file.map(|(name, content)| checked_file(name, content)).transpose()
 }
 
 fn checked_file(name: &str, content: &[u8]) -> Result<File, Refusal> {

@@ -14,7 +14,7 @@ use crate::person::Person;
 use crate::refusal::Refusal;
 use crate::rules::{
     RULE_PROPOSALS_LISTED_MAX, RuleChange, RulePart, RuleProposal, RuleRefusal, RuleStanding, RuleVerdict,
-    VERSIONS_LISTED_MAX, WorkflowVersion, why_not_propose,
+    VERSIONS_LISTED_MAX, WorkflowVersion, may_approve_some, why_not_propose,
 };
 use crate::store::{Act, Administered, VersionedWorkflow};
 use crate::token::Reach;
@@ -185,6 +185,23 @@ impl Guard {
             }
         }
         Ok(open)
+    }
+
+    /// How many proposed changes of rules wait for this person's approval; none where their role or reach approves none at all.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn rules_waiting(&self, person: &Person) -> Result<Option<u32>, Refusal> {
+        if !may_approve_some(person) {
+            return Ok(None);
+        }
+        let catalogue = self.catalogue();
+        let waits = |proposal: &RuleProposal| {
+            let held = catalogue.workflows.get(&proposal.workflow).map(Arc::as_ref);
+            left_behind(proposal, held).is_none() && proposal.why_not_decide(person).is_none()
+        };
+        let open = self.inner.store.open_rule_proposals().await?;
+        Ok(Some(u32::try_from(open.iter().filter(|open| waits(open)).count()).unwrap_or(u32::MAX)))
     }
 
     /// The proposed changes of a workflow's rules, the newest first, before the id `before` where one is given: at most

@@ -49,6 +49,14 @@ pub trait Amendments: Send + Sync {
         page: &PageRequest,
     ) -> Result<Page<Amendment>, StoreFault>;
 
+    /// The amendment that stands before this one in [`Self::amendments`]: the next newer one.
+    async fn amendment_before(
+        &self,
+        reach: &Reach,
+        state: Option<AmendmentStateName>,
+        id: AmendmentId,
+    ) -> Result<Option<Amendment>, StoreFault>;
+
     /// Amendments that wait for approval and expire at or before `now`, the longest ago first, at most `limit`.
     async fn proposals_over(&self, now: Timestamp, limit: u32) -> Result<Vec<Amendment>, StoreFault>;
 

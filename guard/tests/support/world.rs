@@ -428,7 +428,7 @@ pub fn ruling(guard: &Guard, seen_version: u64, resolution: Resolution) -> Rulin
         Resolution::NotApplied { .. } | Resolution::Dropped { .. } => None,
     };
     let link = Some("https://tickets.example/4711".to_owned());
-    Ruling { seen_version, resolution, reason: "looked in the ledger".to_owned(), link, look }
+    Ruling { seen_version, resolution, reason: "looked in the ledger".to_owned(), link, file: None, look }
 }
 
 pub fn not_applied() -> Resolution {

@@ -1,8 +1,8 @@
-//! Files as evidence: added by a form of several parts, and given back as they came.
+//! Files as evidence: added by a form of several parts, by itself or with a decision, and given back as they came.
 
 use std::sync::Arc;
 
-use app::{context::Visit, failure::Failure};
+use app::{context::Visit, evidence::Decision, failure::Failure};
 use axum::{
     Extension, Router,
     extract::{DefaultBodyLimit, Multipart, Path, multipart::MultipartError},
@@ -22,18 +22,29 @@ use leptos::config::LeptosOptions;
 /// The form's other fields and what stands between them have up to this many bytes.
 const FORM_BYTES_MAX: usize = 64 * 1024;
 
-/// Adding evidence, and reading a file of it.
+/// A form has at most this many fields beside its file.
+const FIELDS_MAX: usize = 64;
+
+/// Adding evidence, deciding with it, and reading a file of it.
 pub(super) fn routes() -> Router<LeptosOptions> {
-    let form = post(add).layer(DefaultBodyLimit::max(FILE_BYTES_MAX + FORM_BYTES_MAX));
-    Router::new().route("/operations/{id}/evidence", form).route("/evidence/{id}", get(read))
+    let bound = || DefaultBodyLimit::max(FILE_BYTES_MAX + FORM_BYTES_MAX);
+    Router::new()
+        .route("/operations/{id}/evidence", post(add).layer(bound()))
+        .route("/operations/{id}/decision", post(decide).layer(bound()))
+        .route("/evidence/{id}", get(read))
 }
 
 /// Adds evidence and leads back to the operation, which tells what became of it.
 async fn add(Extension(visit): Extension<Visit>, Path(id): Path<OperationId>, form: Multipart) -> Response {
-    let (new, fault) = match written(form).await {
-        Ok(new) => (new, None),
-        Err((new, refusal)) => (new, Some(refusal)),
-    };
+    let (sent, fault) = written(form).await;
+    let mut new = NewEvidence { file: sent.file, ..NewEvidence::default() };
+    for (name, text) in sent.fields {
+        match name.as_str() {
+            "note" => new.note = text,
+            "link" => new.link = text,
+            _ => {}
+        }
+    }
     let refusal = match (fault, visit.person()) {
         (_, Err(failure)) => return refuse(failure),
         (Some(refusal), Ok(_)) => Some(refusal),
@@ -46,27 +57,36 @@ async fn add(Extension(visit): Extension<Visit>, Path(id): Path<OperationId>, fo
     Redirect::to(&format!("/operations/{id}#evidence")).into_response()
 }
 
+/// Marks an operation as not applied with the evidence that came in the same form, and leads to the page that tells what became of it.
+async fn decide(Extension(visit): Extension<Visit>, Path(id): Path<OperationId>, form: Multipart) -> Response {
+    let (decision, fault) = written(form).await;
+    match app::evidence::not_applied(&visit, id, decision, fault).await {
+        Ok(page) => Redirect::to(&page).into_response(),
+        Err(failure) => refuse(failure),
+    }
+}
+
 /// What the form holds; where it cannot be read to its end, what was read of it and why.
-async fn written(mut form: Multipart) -> Result<NewEvidence, (NewEvidence, Refusal)> {
-    let mut new = NewEvidence::default();
+async fn written(mut form: Multipart) -> (Decision, Option<Refusal>) {
+    let mut sent = Decision::default();
     loop {
         let field = match form.next_field().await {
             Ok(Some(field)) => field,
-            Ok(None) => return Ok(new),
-            Err(error) => return Err((new, unreadable(&error))),
+            Ok(None) => return (sent, None),
+            Err(error) => return (sent, Some(unreadable(&error))),
         };
         let (name, file_name) = (field.name().map(ToOwned::to_owned), field.file_name().map(ToOwned::to_owned));
         let content = match field.bytes().await {
             Ok(content) => content,
-            Err(error) => return Err((new, unreadable(&error))),
+            Err(error) => return (sent, Some(unreadable(&error))),
         };
-        let text = || String::from_utf8_lossy(&content).into_owned();
-        match (name.as_deref(), file_name) {
-            (Some("note"), None) => new.note = text(),
-            (Some("link"), None) => new.link = text(),
+        match (name, file_name) {
+            (Some(name), None) if sent.fields.len() < FIELDS_MAX => {
+                sent.fields.push((name, String::from_utf8_lossy(&content).into_owned()));
+            }
             // A field in which no file was chosen is sent with no name and no bytes.
-            (Some("file"), Some(file)) if !file.is_empty() || !content.is_empty() => {
-                new.file = Some((file, Arc::from(&content[..])));
+            (Some(name), Some(file)) if name == "file" && (!file.is_empty() || !content.is_empty()) => {
+                sent.file = Some((file, Arc::from(&content[..])));
             }
             (Some(_) | None, Some(_) | None) => {}
         }

@@ -171,7 +171,10 @@ impl Desk {
             Resolution::NotApplied { .. } | Resolution::Dropped { .. } => None,
         };
         let (reason, link) = ("looked it up there".to_owned(), Some("https://tickets.example/4711".to_owned()));
-        guard.resolve(&operator, id, &Ruling { seen_version: version, resolution, reason, link, look }).await.unwrap()
+        guard
+            .resolve(&operator, id, &Ruling { seen_version: version, resolution, reason, link, file: None, look })
+            .await
+            .unwrap()
     }
 
     /// An operator decides a conflict at the desk.

@@ -454,7 +454,7 @@ const FUNCTIONS: &[Function] = &[
         name: "read_amendment",
         may: EVERYBODY,
         about: Thing::Amendment,
-        request: |given| Request::Json(json!({ "id": given.about["id"], "shown": {} })),
+        request: |given| Request::Json(json!({ "id": given.about["id"], "shown": {}, "state": "" })),
     },
     Function {
         name: "read_board",
@@ -526,6 +526,12 @@ const FUNCTIONS: &[Function] = &[
         request: |given| Request::Json(json!({ "run": given.about["id"] })),
     },
     Function { name: "read_settings", may: EVERYBODY, about: Thing::Waiting, request: |_| Request::Json(json!({})) },
+    Function {
+        name: "read_sides",
+        may: EVERYBODY,
+        about: Thing::Waiting,
+        request: |given| Request::Json(json!({ "id": given.unknown["id"] })),
+    },
     Function {
         name: "read_views",
         may: EVERYBODY,
@@ -1050,6 +1056,7 @@ async fn nothing_of_another_company_is_seen_or_touched() {
             "read_proposal",
             "read_reconciliation",
             "read_reversal",
+            "read_sides",
             "resolve",
             "revoke_token",
         ];

@@ -144,6 +144,7 @@ impl Workload<'_> {
                 resolution,
                 reason: "looked into the ledger".to_owned(),
                 link: Some("https://tickets.example/1".to_owned()),
+                file: None,
                 look: None,
             };
             guard.resolve(&self.person, id, &ruling).await.unwrap();
@@ -200,6 +201,7 @@ impl Workload<'_> {
             resolution: Resolution::NotApplied { reason: "the ledger has none".to_owned() },
             reason: "looked into the ledger".to_owned(),
             link: Some("https://tickets.example/2".to_owned()),
+            file: None,
             look: None,
         };
         guard.resolve(&self.person, operation.id, &ruling).await.unwrap();

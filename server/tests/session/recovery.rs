@@ -16,7 +16,7 @@ use guard::workflow::Workflow;
 
 use super::support::{Desk, Scratch, on_each_database};
 
-fn ledger(finality_seconds: u32) -> Destination {
+pub fn ledger(finality_seconds: u32) -> Destination {
     let profile = format!(
         r#"
         name = "ledger"
@@ -42,6 +42,11 @@ pub async fn configured(desk: &Desk, destinations: Vec<Destination>) {
 
 /// An operation that its worker reported as unknown.
 pub async fn unknown(desk: &Desk, document: &str) -> Operation {
+    unknown_of(desk, document, r#"{"amount":"118.00"}"#).await
+}
+
+/// One with this payload.
+pub async fn unknown_of(desk: &Desk, document: &str, payload: &str) -> Operation {
     let scopes = BTreeSet::from([Scope::OperationsWrite]);
     let made = desk.guard.create_token(document, scopes, Reach::EVERYTHING, &Actor::CommandLine).await.unwrap();
     let part = |text: &str| KeyPart::new(text).unwrap();
@@ -55,7 +60,7 @@ pub async fn unknown(desk: &Desk, document: &str) -> Operation {
     };
     let request = BeginRequest {
         key,
-        payload: Payload::parse(br#"{"amount":"118.00"}"#).unwrap(),
+        payload: Payload::parse(payload.as_bytes()).unwrap(),
         worker: None,
         delivery_id: None,
         begin_id: None,
@@ -70,7 +75,7 @@ pub async fn unknown(desk: &Desk, document: &str) -> Operation {
     desk.guard.report(&made.0, operation.id, &report).await.unwrap()
 }
 
-fn looked(finding: Finding) -> Looked {
+pub fn looked(finding: Finding) -> Looked {
     let (request, candidates) = ("GET /tasks?reference=oo-1".to_owned(), Vec::new());
     Looked { request, status: Some(200), pages: 1, took_milliseconds: 12, finding, candidates }
 }

@@ -46,6 +46,185 @@ async fn add(browser: &mut Browser, id: &str, note: &str, file: Option<(&str, &[
     browser.send(request).await
 }
 
+/// Sends the form of "not applied" as a browser does.
+async fn not_applied(
+    browser: &mut Browser,
+    operation: &Operation,
+    reason: &str,
+    file: Option<(&str, &[u8])>,
+) -> Answer {
+    let id = operation.id.to_string();
+    let (version, fingerprint) = (operation.version.to_string(), operation.fingerprint.to_string());
+    let fields = [
+        ("draft[operation]", id.as_str()),
+        ("draft[version]", &version),
+        ("draft[fingerprint]", &fingerprint),
+        ("draft[verdict]", "not_applied"),
+        ("draft[origin]", "queue"),
+        ("draft[place][company]", "acme"),
+        ("draft[reason]", reason),
+    ];
+    let part = |(name, text): &(&str, &str)| {
+        format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n")
+    };
+    let mut body = fields.iter().map(part).collect::<String>().into_bytes();
+    let (name, content) = file.unwrap_or_default();
+    let head = format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n");
+    body.extend(head.into_bytes());
+    body.extend(content);
+    body.extend(format!("\r\n--{BOUNDARY}--\r\n").into_bytes());
+    let request = browser
+        .post(&format!("/operations/{id}/decision"))
+        .header("content-type", format!("multipart/form-data; boundary={BOUNDARY}"))
+        .header("accept", "text/html")
+        .body(body);
+    browser.send(request).await
+}
+
+#[tokio::test]
+async fn a_decision_brings_its_evidence_in_the_same_form() {
+    on_each_database(async |scratch: &Scratch| {
+        let (desk, operation) = desk(scratch).await;
+        let id = operation.id.to_string();
+        let mut ada = signed_in(&desk, "ada", Role::Operator).await;
+        let queue = format!("/unknown?company=acme&decide={id}");
+
+        // Without evidence nothing is changed, and what was written stands in the form.
+        let answer = not_applied(&mut ada, &operation, "I am sure", None).await;
+        assert_eq!(answer.leads(), (303, format!("{queue}#decide").as_str()), "{answer:?}");
+        let page = ada.open(&queue).await.body;
+        for told in ["Nothing was changed", "Evidence is needed", "I am sure", "The operation becomes "] {
+            assert!(page.contains(told), "{told}: {page}");
+        }
+        let answer = not_applied(&mut ada, &operation, "I am sure", Some(("page.html", b"<p>"))).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER);
+        assert!(ada.open(&queue).await.body.contains("its name ends in none of"));
+
+        // Who may not decide is refused, and of another company there is nothing.
+        let mut fay = signed_in(&desk, "fay", Role::Finance).await;
+        not_applied(&mut fay, &operation, "the bank says so", None).await;
+        assert!(fay.open(&queue).await.body.contains("deciding needs the role operator or admin"));
+        desk.with_person_of("oto@example.test", Role::Admin, Reach::over(["globex".to_owned()], [])).await;
+        let mut oto = desk.signed_in("oto@example.test").await;
+        assert_eq!(not_applied(&mut oto, &operation, "mine", None).await.status, StatusCode::NOT_FOUND);
+        let mut stranger = desk.browser();
+        assert!(not_applied(&mut stranger, &operation, "mine", None).await.status != StatusCode::SEE_OTHER);
+        assert_eq!(desk.guard.operation(&Reach::EVERYTHING, operation.id).await.unwrap().version, operation.version);
+
+        let content = b"searched, 0 records".as_slice();
+        let answer = not_applied(&mut ada, &operation, "the ledger has none", Some(("search.txt", content))).await;
+        assert_eq!(answer.leads(), (303, "/unknown?company=acme"), "{answer:?}");
+        let page = ada.open("/unknown?company=acme").await.body;
+        assert!(page.contains("Not applied: the operation is Failed."), "{page}");
+        let page = ada.open(&format!("/operations/{id}")).await.body;
+        assert!(page.contains("the ledger has none") && page.contains("search.txt"), "{page}");
+        let address = file_of(&page);
+        assert_eq!(ada.open(&address).await.body.as_bytes(), content);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn evidence_that_is_there_counts_for_the_decision() {
+    on_each_database(async |scratch: &Scratch| {
+        let (desk, operation) = desk(scratch).await;
+        let id = operation.id.to_string();
+        let mut ada = signed_in(&desk, "ada", Role::Operator).await;
+        let queue = format!("/unknown?decide={id}");
+        assert!(ada.open(&queue).await.body.contains("Evidence is needed"));
+        let mut fay = signed_in(&desk, "fay", Role::Finance).await;
+        add(&mut fay, &id, "the bank shows none", Some(("bank.txt", b"none"))).await;
+        let page = ada.open(&queue).await.body;
+        assert!(page.contains("What is known already is evidence enough"), "{page}");
+        assert!(
+            page.contains("the bank shows none") && page.contains("bank.txt"),
+            "it stands beside the forms: {page}"
+        );
+        let seen = desk.guard.operation(&Reach::EVERYTHING, operation.id).await.unwrap();
+        not_applied(&mut ada, &seen, "see the bank", None).await;
+        assert!(ada.open("/unknown").await.body.contains("Not applied: the operation is Failed."));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn both_sides_stand_beside_the_decision() {
+    on_each_database(async |scratch: &Scratch| {
+        let desk = scratch.desk().await;
+        configured(&desk, vec![super::recovery::ledger(0)]).await;
+        let mut workflow = desk.guard.catalogue().workflows["handoff"].workflow.clone();
+        workflow.amount = Some("/amount".parse().unwrap());
+        workflow.currency = None;
+        workflow.sensitive = vec!["/iban".parse().unwrap()];
+        workflow.key_fields = toml::from_str::<std::collections::BTreeMap<String, Vec<guard::workflow::KeyField>>>(
+            "f = [{ payload = \"/amount\", record = \"$.amount\" }, { payload = \"/iban\", record = \"$.iban\" }]",
+        )
+        .unwrap()
+        .remove("f")
+        .unwrap();
+        let definitions = guard::service::Definitions {
+            workflows: vec![workflow],
+            destinations: vec![super::recovery::ledger(0)],
+            ..guard::service::Definitions::default()
+        };
+        desk.guard.apply(&definitions, &guard::actor::Actor::CommandLine).await.unwrap();
+        let payload = r#"{"amount":"118.00","iban":"DE00-SENT","customer":"C-77"}"#;
+        let operation = super::recovery::unknown_of(&desk, "order-812", payload).await;
+        let difference = |place: &str, ours: &str, theirs: &str| guard::lookup::Difference {
+            payload: place.parse().unwrap(),
+            record: format!("${}", place.replace('/', ".")),
+            compare: guard::workflow::Comparison::default(),
+            ours: Some(guard::json::Json::String(ours.to_owned())),
+            theirs: Some(guard::json::Json::String(theirs.to_owned())),
+        };
+        let differs = guard::lookup::Finding::Differs {
+            destination_reference: "task-907".to_owned(),
+            differences: vec![difference("/amount", "118.00", "102.00"), difference("/iban", "DE00-SENT", "DE00-HELD")],
+        };
+        let looked = super::recovery::looked(differs);
+        desk.guard.looked_up(operation.id, desk.guard.now(), &looked).await.unwrap();
+
+        let mut ada = signed_in(&desk, "ada", Role::Operator).await;
+        let list = ada.open("/unknown").await.body;
+        assert!(!list.contains("C-77"), "no payload is read for the list");
+        let item = format!("/unknown?decide={}", operation.id);
+        let page = ada.open(&item).await.body;
+        let told = [
+            "What was sent",
+            "C-77",
+            "118.00",
+            "What the destination holds",
+            "task-907",
+            "102.00",
+            "2 key fields differ",
+            guard::veil::MASK,
+            guard::veil::MASK_OTHER,
+            "Masked as sensitive",
+        ];
+        for told in told {
+            assert!(page.contains(told), "{told}: {page}");
+        }
+        for secret in ["DE00-SENT", "DE00-HELD"] {
+            assert!(!page.contains(secret), "{secret} is masked");
+        }
+        // A lookup can be asked for from here, of what is disputed as well; it settles nothing.
+        let form = [("operation", operation.id.to_string()), ("origin", "queue".to_owned())];
+        let answer = ada.send(ada.post("/fn/look_up_now").header("accept", "text/html").form(&form)).await;
+        assert_eq!(answer.leads(), (302, format!("{item}#decide").as_str()), "{answer:?}");
+        let page = ada.open(&item).await.body;
+        assert!(page.contains("The destination was asked just now.") && page.contains("It stays disputed"), "{page}");
+        assert!(page.contains("102.00"), "a look in vain does not hide what was seen");
+
+        let answer = ada.send(ada.post("/fn/open_fields").header("accept", "text/html").form(&form)).await;
+        assert_eq!(answer.leads(), (302, format!("{item}#decide").as_str()), "{answer:?}");
+        let page = ada.open(&item).await.body;
+        assert!(page.contains("DE00-SENT") && page.contains("DE00-HELD"), "{page}");
+        let mut vic = signed_in(&desk, "vic", Role::Viewer).await;
+        assert!(!vic.open(&item).await.body.contains("DE00-HELD"), "for whoever opened it alone");
+    })
+    .await;
+}
+
 /// The address of the only file on a page.
 fn file_of(page: &str) -> String {
     let start = page.find("/evidence/").unwrap_or_else(|| panic!("no file: {page}"));

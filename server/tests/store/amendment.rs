@@ -271,6 +271,21 @@ async fn lists_go_page_by_page_within_reach(fresh: Fresh) {
         }
     }
 
+    // Each stands behind the one that is told to stand before it.
+    for (reach, state) in [
+        (Reach::EVERYTHING, None),
+        (acme.clone(), Some(AmendmentStateName::AwaitingApproval)),
+        (acme.clone(), Some(AmendmentStateName::Approved)),
+    ] {
+        let all = PageRequest { cursor: None, limit: 50 };
+        let ids: Vec<_> =
+            store.amendments(&reach, state, &all).await.unwrap().rows.iter().map(|held| held.id).collect();
+        for (place, id) in ids.iter().enumerate() {
+            let before = store.amendment_before(&reach, state, *id).await.unwrap().map(|before| before.id);
+            assert_eq!(before, place.checked_sub(1).map(|before| ids[before]), "{place}");
+        }
+    }
+
     let all = PageRequest { cursor: None, limit: 50 };
     let of = |reach: Reach, state| {
         let all = &all;

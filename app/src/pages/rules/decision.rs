@@ -13,6 +13,7 @@ use crate::{
     failure::Failure,
     functions::decide_rules::DecideRules,
     notice::rules::RuleDecision,
+    wording,
 };
 
 /// What waits, and the forms to decide it.
@@ -25,7 +26,7 @@ pub(crate) fn Waiting(
     act: ServerAction<DecideRules>,
 ) -> impl IntoView {
     let is_mine = proposal.proposed_by == person.email;
-    let why_not = proposal.why_not_decide(&person);
+    let why_not = proposal.why_not_decide(&person).map(|why| wording::amendment::sentence(&why));
     let (draft, failure) = refused.unzip();
     let reason = draft.map(|draft| draft.reason).unwrap_or_default();
     let inline = move || act.value().get().and_then(Result::err);

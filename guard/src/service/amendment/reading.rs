@@ -1,11 +1,12 @@
 //! What the desk asks about amendments before anybody decides.
 
 use super::{Proposer, after_drop, base_of, may_stand_on_approval, next_key};
-use crate::amendment::{Amendment, Place, Ruled};
+use crate::amendment::{Amendment, AmendmentStateName, Place, Ruled};
 use crate::event::{AmendmentStep, Event};
 use crate::id::{AmendmentId, OperationId};
 use crate::operation::Operation;
 use crate::pointer::Pointer;
+use crate::queue::{Cursor, PageRequest};
 use crate::refusal::Refusal;
 use crate::service::{Guard, REVISIONS_LISTED_MAX};
 use crate::state::StateName;
@@ -119,6 +120,24 @@ impl Guard {
             revisions.push(held);
         }
         Ok(revisions)
+    }
+
+    /// The amendments before and behind one in the list that is within reach and in this state, the newest first; in all states where
+    /// none is named.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn amendment_neighbours(
+        &self,
+        reach: &Reach,
+        state: Option<AmendmentStateName>,
+        amendment: &Amendment,
+    ) -> Result<(Option<AmendmentId>, Option<AmendmentId>), Refusal> {
+        let store = &self.inner.store;
+        let before = store.amendment_before(reach, state, amendment.id).await?;
+        let cursor = Some(Cursor::behind(amendment.proposed_at, amendment.id.as_u128()));
+        let behind = store.amendments(reach, state, &PageRequest { cursor, limit: 1 }).await?.rows.pop();
+        Ok((before.map(|before| before.id), behind.map(|behind| behind.id)))
     }
 
     /// How many amendments wait for approval within reach, up to [`crate::summary::UNCERTAIN_COUNTED_MAX`].

@@ -82,6 +82,17 @@ impl Amendments for Memory {
         Ok(Page { next: last.map(|last| Cursor::behind(last.proposed_at, last.id.as_u128())), rows })
     }
 
+    async fn amendment_before(
+        &self,
+        reach: &Reach,
+        state: Option<AmendmentStateName>,
+        id: AmendmentId,
+    ) -> Result<Option<Amendment>, StoreFault> {
+        let all = PageRequest { cursor: None, limit: u32::MAX };
+        let rows = self.amendments(reach, state, &all).await?.rows;
+        Ok(rows.into_iter().rev().find(|amendment| amendment.id > id))
+    }
+
     async fn proposals_over(&self, now: Timestamp, limit: u32) -> Result<Vec<Amendment>, StoreFault> {
         let tables = self.tables();
         let over = tables.amendments.iter().map(|(amendment, _)| amendment).filter(|amendment| {

@@ -175,6 +175,19 @@ impl Amendments for PostgresStore {
         Ok(Page { next: last.map(|last| Cursor::behind(last.proposed_at, last.id.as_u128())), rows })
     }
 
+    async fn amendment_before(
+        &self,
+        reach: &Reach,
+        state: Option<AmendmentStateName>,
+        id: AmendmentId,
+    ) -> Result<Option<Amendment>, StoreFault> {
+        let mut query = QueryBuilder::new(format!("SELECT {}", AmendmentRow::COLUMNS));
+        push_within(&mut query, reach, state);
+        query.push(" AND amendment.id > ").push_bind(Uuid::from_u128(id.as_u128()));
+        query.push(" ORDER BY amendment.id LIMIT 1");
+        Ok(self.all::<AmendmentRow, _>(query.build()).await?.pop())
+    }
+
     async fn proposals_over(&self, now: Timestamp, limit: u32) -> Result<Vec<Amendment>, StoreFault> {
         let sql = format!(
             "SELECT {} FROM amendment WHERE state = 'awaiting_approval' AND expires_at <= $1 ORDER BY expires_at, id LIMIT $2",

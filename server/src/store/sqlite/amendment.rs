@@ -180,6 +180,22 @@ impl Amendments for SqliteStore {
         Ok(Page { next: last.map(|last| Cursor::behind(last.proposed_at, last.id.as_u128())), rows })
     }
 
+    async fn amendment_before(
+        &self,
+        reach: &Reach,
+        state: Option<AmendmentStateName>,
+        id: AmendmentId,
+    ) -> Result<Option<Amendment>, StoreFault> {
+        let Within { sql, mut values } = Within::of(reach, state);
+        values.push(Value::Blob(id.as_u128().to_be_bytes().to_vec()));
+        let columns = AmendmentRow::COLUMNS;
+        let sql = format!("SELECT {columns} FROM amendment {sql} AND amendment.id > ? ORDER BY amendment.id LIMIT 1");
+        self.read(move |connection| {
+            one::<AmendmentRow, _>(connection, "amendment", &sql, rusqlite::params_from_iter(values))
+        })
+        .await
+    }
+
     async fn proposals_over(&self, now: Timestamp, limit: u32) -> Result<Vec<Amendment>, StoreFault> {
         self.read(move |connection| {
             let sql = format!(
