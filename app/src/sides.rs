@@ -76,7 +76,7 @@ pub(crate) fn html(shown: Shown, now: Timestamp) -> String {
         number => view! {
             <p>
                 {wording::counted(number as u64, "key field differs", "key fields differ")}
-                "; the others say the same."
+                "; any other says the same."
             </p>
             <Diff diffed />
         }

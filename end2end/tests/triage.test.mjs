@@ -12,7 +12,7 @@ async function openLedger() {
   const server = createServer((request, response) => {
     const reference = new URL(request.url, "http://ledger").searchParams.get("reference");
     response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify([{ id: "task-907", reference, total: "1,180.00", amount: "102.00", iban: "DE00-HELD" }]));
+    response.end(JSON.stringify([{ id: "task-907", reference, amount: "102.00", iban: "DE00-HELD" }]));
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
@@ -96,7 +96,7 @@ before_reconciliation = "amend"
       const row = held.getByRole("row", { name: /amount/ });
       assert.match(await row.innerText(), /1180\.00[^]*102\.00/);
       const shown = await panel.innerText();
-      assert.ok(!shown.includes("DE00-") && shown.includes("masked, another value"), shown);
+      assert.ok(!shown.includes("DE00-") && /masked,.another.value/.test(shown), shown);
       if (scripts) await assertAccessible(page);
 
       // What is written stays while the fields are opened, and the destination is asked.

@@ -345,9 +345,9 @@ fn Row(
     let not_before = outlook.as_ref().and_then(|outlook| wording::not_applied_from(outlook, as_of));
     let forms = {
         let (operation, id, standing) = (operation.clone(), id.clone(), standing);
-        let (outlook, person, place) = (outlook.clone(), person.clone(), beside.place.clone());
+        let (outlook, place) = (outlook.clone(), beside.place.clone());
         let both = {
-            let (operation, standing, person, place) = (operation.id, standing.clone(), person.clone(), place.clone());
+            let (operation, standing, person) = (operation.id, standing.clone(), person.clone());
             ViewFn::from(move || {
                 let (shown_to, shown_at) = (person.clone(), place.clone());
                 let part = sides::of(sides, operation, move |sides| {

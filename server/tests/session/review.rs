@@ -147,43 +147,48 @@ async fn evidence_that_is_there_counts_for_the_decision() {
     .await;
 }
 
+/// An operation of which the ledger holds something else, in a place that is sensitive and in one that is not.
+async fn contradicted(desk: &Desk) -> Operation {
+    configured(desk, vec![super::recovery::ledger(0)]).await;
+    let mut workflow = desk.guard.catalogue().workflows["handoff"].workflow.clone();
+    workflow.amount = Some("/amount".parse().unwrap());
+    workflow.currency = None;
+    workflow.sensitive = vec!["/iban".parse().unwrap()];
+    workflow.key_fields = toml::from_str::<std::collections::BTreeMap<String, Vec<guard::workflow::KeyField>>>(
+        "f = [{ payload = \"/amount\", record = \"$.amount\" }, { payload = \"/iban\", record = \"$.iban\" }]",
+    )
+    .unwrap()
+    .remove("f")
+    .unwrap();
+    let definitions = guard::service::Definitions {
+        workflows: vec![workflow],
+        destinations: vec![super::recovery::ledger(0)],
+        ..guard::service::Definitions::default()
+    };
+    desk.guard.apply(&definitions, &guard::actor::Actor::CommandLine).await.unwrap();
+    let payload = r#"{"amount":"118.00","iban":"DE00-SENT","customer":"C-77"}"#;
+    let operation = super::recovery::unknown_of(desk, "order-812", payload).await;
+    let difference = |place: &str, ours: &str, theirs: &str| guard::lookup::Difference {
+        payload: place.parse().unwrap(),
+        record: format!("${}", place.replace('/', ".")),
+        compare: guard::workflow::Comparison::default(),
+        ours: Some(guard::json::Json::String(ours.to_owned())),
+        theirs: Some(guard::json::Json::String(theirs.to_owned())),
+    };
+    let differs = guard::lookup::Finding::Differs {
+        destination_reference: "task-907".to_owned(),
+        differences: vec![difference("/amount", "118.00", "102.00"), difference("/iban", "DE00-SENT", "DE00-HELD")],
+    };
+    let looked = super::recovery::looked(differs);
+    desk.guard.looked_up(operation.id, desk.guard.now(), &looked).await.unwrap();
+    operation
+}
+
 #[tokio::test]
 async fn both_sides_stand_beside_the_decision() {
     on_each_database(async |scratch: &Scratch| {
         let desk = scratch.desk().await;
-        configured(&desk, vec![super::recovery::ledger(0)]).await;
-        let mut workflow = desk.guard.catalogue().workflows["handoff"].workflow.clone();
-        workflow.amount = Some("/amount".parse().unwrap());
-        workflow.currency = None;
-        workflow.sensitive = vec!["/iban".parse().unwrap()];
-        workflow.key_fields = toml::from_str::<std::collections::BTreeMap<String, Vec<guard::workflow::KeyField>>>(
-            "f = [{ payload = \"/amount\", record = \"$.amount\" }, { payload = \"/iban\", record = \"$.iban\" }]",
-        )
-        .unwrap()
-        .remove("f")
-        .unwrap();
-        let definitions = guard::service::Definitions {
-            workflows: vec![workflow],
-            destinations: vec![super::recovery::ledger(0)],
-            ..guard::service::Definitions::default()
-        };
-        desk.guard.apply(&definitions, &guard::actor::Actor::CommandLine).await.unwrap();
-        let payload = r#"{"amount":"118.00","iban":"DE00-SENT","customer":"C-77"}"#;
-        let operation = super::recovery::unknown_of(&desk, "order-812", payload).await;
-        let difference = |place: &str, ours: &str, theirs: &str| guard::lookup::Difference {
-            payload: place.parse().unwrap(),
-            record: format!("${}", place.replace('/', ".")),
-            compare: guard::workflow::Comparison::default(),
-            ours: Some(guard::json::Json::String(ours.to_owned())),
-            theirs: Some(guard::json::Json::String(theirs.to_owned())),
-        };
-        let differs = guard::lookup::Finding::Differs {
-            destination_reference: "task-907".to_owned(),
-            differences: vec![difference("/amount", "118.00", "102.00"), difference("/iban", "DE00-SENT", "DE00-HELD")],
-        };
-        let looked = super::recovery::looked(differs);
-        desk.guard.looked_up(operation.id, desk.guard.now(), &looked).await.unwrap();
-
+        let operation = Box::pin(contradicted(&desk)).await;
         let mut ada = signed_in(&desk, "ada", Role::Operator).await;
         let list = ada.open("/unknown").await.body;
         assert!(!list.contains("C-77"), "no payload is read for the list");
