@@ -268,8 +268,8 @@ pub trait Store:
     /// UTC) before [`hours_kept_since`](crate::summary::hours_kept_since) may all stand in its first hour.
     async fn counts(&self, reach: &Reach, from: Timestamp, to: Timestamp) -> Result<Vec<Count>, StoreFault>;
 
-    /// What waits for a person within reach.
-    async fn waiting(&self, reach: &Reach) -> Result<Waiting, StoreFault>;
+    /// What waits for a person within reach: so many of what is uncertain, the oldest, and so many conflicts.
+    async fn waiting(&self, reach: &Reach, most: u32) -> Result<Waiting, StoreFault>;
 
     /// The recovery of an operation.
     async fn recovery(&self, operation: OperationId) -> Result<Option<Recovery>, StoreFault>;

@@ -10,6 +10,9 @@ use crate::state::StateName;
 /// Counting uncertain operations stops here: past it, "10,000+" says enough.
 pub const UNCERTAIN_COUNTED_MAX: u32 = 10_000;
 
+/// So many are counted beside the entries of the navigation: that happens for every page.
+pub const BADGE_COUNTED_MAX: u32 = 1_000;
+
 /// How a duplicate was prevented: what the first repetition of an operation was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -316,7 +319,7 @@ pub fn hours_kept_since(now: Timestamp) -> Timestamp {
 /// What waits for a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Waiting {
-    /// How many operations are unknown or disputed, up to [`UNCERTAIN_COUNTED_MAX`].
+    /// How many operations are unknown or disputed, the oldest of them up to [`UNCERTAIN_COUNTED_MAX`].
     pub uncertain: u32,
     /// Since when the oldest is.
     pub oldest_since: Option<Timestamp>,

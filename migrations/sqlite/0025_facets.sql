@@ -10,6 +10,10 @@ CREATE TABLE facet (
 INSERT INTO facet SELECT DISTINCT company, workflow, source_system, action FROM operation;
 
 -- What an index asks of its rows must stand in it too, or each row is read for it: five thousand open conflicts took 28 ms instead of 2.
+-- What is uncertain is added up on the overview and counted on every page: ten thousand rows took 27 ms.
+DROP INDEX operation_uncertain;
+CREATE INDEX operation_uncertain ON operation (state_since, id, state, company, workflow, currency, ten_thousandths)
+    WHERE state IN ('unknown', 'disputed');
 DROP INDEX operation_in_conflict;
 CREATE INDEX operation_in_conflict
     ON operation (id, state, company, workflow, source_system, action, ten_thousandths, worker, open_conflicts)

@@ -1,6 +1,6 @@
 //! What stands around every page: where one can go, who one is, what waits.
 
-use guard::summary::UNCERTAIN_COUNTED_MAX;
+use guard::summary::BADGE_COUNTED_MAX;
 use leptos::{html::Details, prelude::*};
 use leptos_router::{
     components::{A, Outlet},
@@ -62,13 +62,13 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
             })
         }
     };
-    let waiting = waits(|surroundings| surroundings.waiting.uncertain);
-    let conflicting = waits(|surroundings| surroundings.waiting.open_conflicts);
+    let waiting = waits(|surroundings| surroundings.uncertain);
+    let conflicting = waits(|surroundings| surroundings.open_conflicts);
     let proposed = waits(|surroundings| surroundings.proposals);
     let ruled = waits(|surroundings| surroundings.rules);
     let in_all = waits(|surroundings| {
-        let waiting = &surroundings.waiting;
-        [waiting.uncertain, waiting.open_conflicts, surroundings.proposals, surroundings.rules]
+        let Surroundings { uncertain, open_conflicts, proposals, rules, .. } = *surroundings;
+        [uncertain, open_conflicts, proposals, rules]
             .into_iter()
             .fold(0, u32::saturating_add)
     });
@@ -202,7 +202,7 @@ pub(crate) fn Mark() -> impl IntoView {
 fn Waits(number: u32) -> impl IntoView {
     let is_any = number > 0;
     let number = match number {
-        UNCERTAIN_COUNTED_MAX.. => format!("{}+", wording::number(UNCERTAIN_COUNTED_MAX.into())),
+        BADGE_COUNTED_MAX.. => format!("{}+", wording::number(BADGE_COUNTED_MAX.into())),
         fewer => wording::number(fewer.into()),
     };
     is_any.then(|| {

@@ -1,6 +1,6 @@
 //! What stands around every page.
 
-use guard::{person::Person, summary::Waiting};
+use guard::person::Person;
 use leptos::prelude::*;
 
 use crate::{encoding::Json, failure::Failure};
@@ -10,8 +10,10 @@ use crate::{encoding::Json, failure::Failure};
 pub(crate) struct Surroundings {
     /// Who is signed in.
     pub person: Person,
-    /// What waits for a person.
-    pub waiting: Waiting,
+    /// How many operations are uncertain, up to [`guard::summary::BADGE_COUNTED_MAX`].
+    pub uncertain: u32,
+    /// How many conflicts are open, up to [`guard::summary::BADGE_COUNTED_MAX`].
+    pub open_conflicts: u32,
     /// How many amendments wait for approval, up to [`guard::summary::UNCERTAIN_COUNTED_MAX`].
     pub proposals: u32,
     /// How many proposed changes of rules wait for the approval of whoever is signed in.
@@ -26,8 +28,10 @@ pub(crate) async fn read_frame() -> Result<Surroundings, Failure> {
     let visit = crate::context::Visit::current()?;
     let person = visit.person()?;
     let zone = crate::components::zone::of_request();
+    let (uncertain, open_conflicts) = visit.guard.badges(&person.reach).await?;
     Ok(Surroundings {
-        waiting: visit.guard.waiting(&person.reach).await?,
+        uncertain,
+        open_conflicts,
         proposals: visit.guard.proposals_waiting(&person.reach).await?,
         rules: visit.guard.rules_waiting(person).await?.unwrap_or_default(),
         person: person.clone(),

@@ -242,7 +242,7 @@ fn RowOf(row: ConflictRow, search: ConflictSearch, as_of: Timestamp) -> impl Int
                 </a>
             </th>
             <td data-label="Operation">
-                <a href=format!("/operations/{}", operation.id)>
+                <a class="sentence" href=format!("/operations/{}", operation.id)>
                     <Plain text=operation.sentence />
                 </a>
                 <p class="row-key"><Plain text=company /></p>

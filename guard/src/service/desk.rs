@@ -13,7 +13,7 @@ use crate::queue::{Filter, Order, Page, PageRequest, Sought};
 use crate::refusal::Refusal;
 use crate::state::StateName;
 use crate::store::Delivery;
-use crate::summary::{Count, Waiting};
+use crate::summary::{BADGE_COUNTED_MAX, Count, UNCERTAIN_COUNTED_MAX, Waiting};
 use crate::token::Reach;
 use crate::trail::Entry;
 use crate::view::OperationView;
@@ -155,6 +155,15 @@ impl Guard {
     /// # Errors
     /// The store's fault.
     pub async fn waiting(&self, reach: &Reach) -> Result<Waiting, Refusal> {
-        Ok(self.inner.store.waiting(reach).await?)
+        Ok(self.inner.store.waiting(reach, UNCERTAIN_COUNTED_MAX).await?)
+    }
+
+    /// How many operations are uncertain and how many conflicts are open within reach, each up to [`BADGE_COUNTED_MAX`].
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn badges(&self, reach: &Reach) -> Result<(u32, u32), Refusal> {
+        let waiting = self.inner.store.waiting(reach, BADGE_COUNTED_MAX).await?;
+        Ok((waiting.uncertain, waiting.open_conflicts))
     }
 }

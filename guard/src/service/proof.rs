@@ -58,7 +58,7 @@ impl Guard {
         let store = &self.inner.store;
         let counts = store.counts(&reach, question.before(), to).await?;
         let mut board = Board::of(question, self.now(), &counts);
-        board.waiting = store.waiting(&reach).await?;
+        board.waiting = store.waiting(&reach, crate::summary::UNCERTAIN_COUNTED_MAX).await?;
         board.take_ages(&store.ages(&reach, from, to).await?);
         board.take_places(&store.places_of_conflicts(&reach, from, to, CONFLICTS_SEEN_MAX).await?);
         let newest = store.prevented(&reach, from, to, NEWEST_MAX).await?;

@@ -535,17 +535,19 @@ impl Store for Memory {
             .collect())
     }
 
-    async fn waiting(&self, reach: &Reach) -> Result<Waiting, StoreFault> {
+    async fn waiting(&self, reach: &Reach, most: u32) -> Result<Waiting, StoreFault> {
         let tables = self.tables();
         let within = tables.operations.values().filter(|operation| is_within(reach, operation));
-        let since: Vec<Timestamp> = within.filter_map(uncertain_since).collect();
+        let mut since: Vec<Timestamp> = within.filter_map(uncertain_since).collect();
+        since.sort();
+        since.truncate(usize::try_from(most).unwrap());
         let open: BTreeSet<OperationId> = tables
             .conflicts
             .iter()
             .filter(|(conflict, _)| conflict.is_open())
             .map(|(known, _)| known.operation)
             .collect();
-        let open_conflicts = tables
+        let open_conflicts: u32 = tables
             .operations
             .values()
             .filter(|operation| is_within(reach, operation) && open.contains(&operation.id))
@@ -555,7 +557,7 @@ impl Store for Memory {
             uncertain: u32::try_from(since.len()).unwrap(),
             oldest_since: since.into_iter().min(),
             at_risk: Vec::new(),
-            open_conflicts,
+            open_conflicts: open_conflicts.min(most),
         })
     }
 

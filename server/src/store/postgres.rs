@@ -394,9 +394,9 @@ impl Store for PostgresStore {
         self.all::<CountRow, _>(list::counts(reach, from, to).build()).await
     }
 
-    async fn waiting(&self, reach: &Reach) -> Result<Waiting, StoreFault> {
+    async fn waiting(&self, reach: &Reach, most: u32) -> Result<Waiting, StoreFault> {
         let mut connection = self.connection().await?;
-        read(list::waiting(&mut connection, reach)).await
+        read(list::waiting(&mut connection, reach, most)).await
     }
 
     async fn recovery(&self, operation: OperationId) -> Result<Option<Recovery>, StoreFault> {

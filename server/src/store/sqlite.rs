@@ -349,9 +349,9 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn waiting(&self, reach: &Reach) -> Result<Waiting, StoreFault> {
+    async fn waiting(&self, reach: &Reach, most: u32) -> Result<Waiting, StoreFault> {
         let reach = reach.clone();
-        self.read(move |connection| list::waiting(connection, &reach)).await
+        self.read(move |connection| list::waiting(connection, &reach, most)).await
     }
 
     async fn recovery(&self, operation: OperationId) -> Result<Option<Recovery>, StoreFault> {

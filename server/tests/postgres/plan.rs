@@ -116,7 +116,7 @@ async fn ask_everything(server: &Server, document: &str) {
         store.operations(reach, &filter, Order::Newest, &request).await.unwrap();
     }
     store.operations(&everywhere, &Filter::default(), Order::LongestUncertain, &page).await.unwrap();
-    store.waiting(&everywhere).await.unwrap();
+    store.waiting(&everywhere, 100).await.unwrap();
     store.expired(now() - chrono::TimeDelta::days(1), 100).await.unwrap();
 
     let rare = ActivityFilter { person: some("rare@example.test"), ..ActivityFilter::default() };

@@ -65,7 +65,7 @@ async fn a_decision_is_kept_once(fresh: Fresh) {
     let store = &fresh.database.store;
     let mut operation = fresh.begun("812").await;
     let conflict = opened(&fresh, &mut operation, 1, "/amount").await;
-    let waiting = store.waiting(&Reach::EVERYTHING).await.unwrap();
+    let waiting = store.waiting(&Reach::EVERYTHING, 100).await.unwrap();
     assert_eq!(waiting.open_conflicts, 1);
 
     let mut replacement = uncertainty(&operation, now());
@@ -80,7 +80,7 @@ async fn a_decision_is_kept_once(fresh: Fresh) {
     assert_eq!(held.decision(), Some(&decision(&operation, "ada@example.test")));
     assert_eq!(store.conflict_payload(conflict.id).await.unwrap().as_deref(), Some(r#"{"number":1}"#));
     assert_eq!(store.conflict_by_id(ConflictId::from_u128(7)).await, Ok(None));
-    assert_eq!(store.waiting(&Reach::EVERYTHING).await.unwrap().open_conflicts, 0);
+    assert_eq!(store.waiting(&Reach::EVERYTHING, 100).await.unwrap().open_conflicts, 0);
     fresh.remove().await;
 }
 

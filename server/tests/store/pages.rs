@@ -332,12 +332,14 @@ async fn what_waits_is_summed_within_reach(fresh: Fresh) {
             .map(|money| format!("{} {}", money.amount.normalize(), money.currency))
             .collect::<Vec<_>>()
     };
-    let waiting = store.waiting(&ALL).await.unwrap();
+    let waiting = store.waiting(&ALL, 100).await.unwrap();
     assert_eq!((waiting.uncertain, waiting.oldest_since, waiting.open_conflicts), (3, Some(moment(10)), 1));
     assert_eq!(at_risk(&waiting), ["354 EUR"]);
-    let waiting = store.waiting(&Reach::over(name("ACME"), [])).await.unwrap();
+    let waiting = store.waiting(&ALL, 2).await.unwrap();
+    assert_eq!((waiting.uncertain, waiting.oldest_since), (2, Some(moment(10))), "the oldest");
+    let waiting = store.waiting(&Reach::over(name("ACME"), []), 100).await.unwrap();
     assert_eq!((waiting.uncertain, waiting.oldest_since, waiting.open_conflicts), (2, Some(moment(20)), 1));
-    let waiting = store.waiting(&Reach::over(name("Globex"), name("invoice"))).await.unwrap();
+    let waiting = store.waiting(&Reach::over(name("Globex"), name("invoice")), 100).await.unwrap();
     assert_eq!((waiting.uncertain, waiting.oldest_since, waiting.open_conflicts), (0, None, 0));
     assert_eq!(at_risk(&waiting), Vec::<String>::new());
     fresh.remove().await;

@@ -8,7 +8,7 @@ use guard::operation::Operation;
 use guard::queue::{Cursor, Filter, Page, PageRequest, Sought};
 use guard::refusal::StoreFault;
 use guard::state::StateName;
-use guard::summary::{UNCERTAIN_COUNTED_MAX, Waiting};
+use guard::summary::Waiting;
 use guard::token::Reach;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
@@ -153,9 +153,13 @@ struct AtRisk {
     lower: Option<i64>,
 }
 
-/// What waits for a person within reach.
-pub(super) async fn waiting(connection: &mut PgConnection, reach: &Reach) -> Result<Waiting, super::ReadError> {
-    let bound = i64::from(UNCERTAIN_COUNTED_MAX);
+/// What waits for a person within reach, up to a number of each.
+pub(super) async fn waiting(
+    connection: &mut PgConnection,
+    reach: &Reach,
+    most: u32,
+) -> Result<Waiting, super::ReadError> {
+    let bound = i64::from(most);
     let mut uncertain = QueryBuilder::new(format!(
         "SELECT count(*) AS number, min(state_since) AS oldest_since, currency, \
          sum(ten_thousandths / {UPPER_HALF})::bigint AS upper, sum(ten_thousandths % {UPPER_HALF})::bigint AS lower FROM ( \

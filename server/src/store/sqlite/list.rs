@@ -9,7 +9,7 @@ use guard::operation::Operation;
 use guard::queue::{Filter, PageRequest, Sought};
 use guard::refusal::StoreFault;
 use guard::state::State;
-use guard::summary::{UNCERTAIN_COUNTED_MAX, Waiting};
+use guard::summary::Waiting;
 use guard::token::Reach;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -197,10 +197,10 @@ const COUNT_COLUMNS: CountColumns = CountColumns {
 };
 
 /// What waits for a person. At most [`UNCERTAIN_COUNTED_MAX`] operations and conflicts are looked at.
-pub(super) fn waiting(connection: &Connection, reach: &Reach) -> Result<Waiting, StoreFault> {
+pub(super) fn waiting(connection: &Connection, reach: &Reach, most: u32) -> Result<Waiting, StoreFault> {
     let mut waiting = Waiting::default();
     let mut values = Values::default();
-    let limit = values.place(Value::Integer(UNCERTAIN_COUNTED_MAX.into()));
+    let limit = values.place(Value::Integer(most.into()));
     let mut conditions = vec!["state IN ('unknown', 'disputed')".to_owned()];
     values.within(reach, &mut conditions);
     let sql = format!(
@@ -226,13 +226,13 @@ pub(super) fn waiting(connection: &Connection, reach: &Reach) -> Result<Waiting,
         }
     }
     waiting.oldest_since = oldest.and_then(chrono::DateTime::from_timestamp_millis);
-    waiting.open_conflicts = open_conflicts(connection, reach)?;
+    waiting.open_conflicts = open_conflicts(connection, reach, most)?;
     Ok(waiting)
 }
 
-fn open_conflicts(connection: &Connection, reach: &Reach) -> Result<u32, StoreFault> {
+fn open_conflicts(connection: &Connection, reach: &Reach, most: u32) -> Result<u32, StoreFault> {
     let mut values = Values::default();
-    let limit = values.place(Value::Integer(UNCERTAIN_COUNTED_MAX.into()));
+    let limit = values.place(Value::Integer(most.into()));
     let mut conditions = vec!["is_open = 1".to_owned()];
     values.within(reach, &mut conditions);
     let sql = format!(
@@ -315,6 +315,6 @@ mod tests {
         let plan = plan(&connection, &counts(&reach, moment, moment));
         assert!(plan.iter().any(|step| step.contains("SEARCH count USING PRIMARY KEY")), "{plan:#?}");
         assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:#?}");
-        assert_eq!(waiting(&connection, &reach).unwrap(), Waiting::default());
+        assert_eq!(waiting(&connection, &reach, 100).unwrap(), Waiting::default());
     }
 }
