@@ -68,9 +68,7 @@ pub(crate) fn Around(children: Children) -> impl IntoView {
     let ruled = waits(|surroundings| surroundings.rules);
     let in_all = waits(|surroundings| {
         let Surroundings { uncertain, open_conflicts, proposals, rules, .. } = *surroundings;
-        [uncertain, open_conflicts, proposals, rules]
-            .into_iter()
-            .fold(0, u32::saturating_add)
+        [uncertain, open_conflicts, proposals, rules].into_iter().fold(0, u32::saturating_add)
     });
     let menu = NodeRef::<Details>::new();
     Effect::new(move || {

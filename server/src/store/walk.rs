@@ -135,7 +135,7 @@ pub(super) enum Plan {
         states: Option<BTreeSet<StateName>>,
         /// What is looked at in each row beside them.
         tests: Vec<Test>,
-        /// Looked at first, up to [`PEEKED_ROWS`], and in full where there are too many combinations.
+        /// Looked at first, as far as [`Plan::peek`] says, and in full where there are too many combinations.
         otherwise: Route,
     },
 }
@@ -206,6 +206,12 @@ impl Walk {
 }
 
 impl Plan {
+    /// How far is looked before combinations are looked for: what is not confirmed stands densely in an index, so that all of one look costs
+    /// less than a stretch for each combination.
+    pub(super) fn peek(states: Option<&BTreeSet<StateName>>) -> Look {
+        if states.is_some() { Look::Whole } else { Look::Peek }
+    }
+
     /// The narrowest index that fits: a document, a record and a worker have few operations, and what is not confirmed is little.
     fn of(facets: Facets, filter: &Filter) -> Self {
         let states: BTreeSet<StateName> = filter.states.iter().copied().collect();
@@ -331,6 +337,11 @@ impl Route {
             Look::Whole => share(WALKED_ROWS_MAX),
         };
         if self.tests.is_empty() { share.min(needed) } else { share }
+    }
+
+    /// Whether looking a little way first spares much.
+    pub(super) fn deserves_a_first_look(&self, span: &Span) -> bool {
+        self.rows_of_each(span, Look::First).saturating_mul(2) < self.rows_of_each(span, Look::Whole)
     }
 
     /// So many rows of each arm that fit are taken: as many as the page needs and one more.

@@ -38,7 +38,7 @@ async fn ids(connection: &mut PgConnection, walk: &Walk) -> Result<Ids, ReadErro
     match &walk.plan {
         Plan::Routes(routes) => look_twice(connection, routes, span).await,
         Plan::ByFacet { facets, states, tests, otherwise } => {
-            let peeked = look(connection, std::slice::from_ref(otherwise), span, Look::Peek).await?;
+            let peeked = look(connection, std::slice::from_ref(otherwise), span, Plan::peek(states.as_ref())).await?;
             if peeked.suffices(span) {
                 return Ok(peeked.page(span));
             }
@@ -54,9 +54,11 @@ async fn ids(connection: &mut PgConnection, walk: &Walk) -> Result<Ids, ReadErro
 
 /// Looks a little way first, since a statement cannot stop by itself when the page is full.
 async fn look_twice(connection: &mut PgConnection, routes: &[Route], span: &Span) -> Result<Ids, ReadError> {
-    let found = look(connection, routes, span, Look::First).await?;
-    if found.suffices(span) {
-        return Ok(found.page(span));
+    if routes.iter().any(|route| route.deserves_a_first_look(span)) {
+        let found = look(connection, routes, span, Look::First).await?;
+        if found.suffices(span) {
+            return Ok(found.page(span));
+        }
     }
     Ok(look(connection, routes, span, Look::Whole).await?.page(span))
 }

@@ -196,7 +196,7 @@ const COUNT_COLUMNS: CountColumns = CountColumns {
     order: "hour, workflow, company, counted, currency",
 };
 
-/// What waits for a person. At most [`UNCERTAIN_COUNTED_MAX`] operations and conflicts are looked at.
+/// What waits for a person: at most so many operations and as many conflicts are looked at.
 pub(super) fn waiting(connection: &Connection, reach: &Reach, most: u32) -> Result<Waiting, StoreFault> {
     let mut waiting = Waiting::default();
     let mut values = Values::default();

@@ -36,13 +36,18 @@ fn ids(connection: &Connection, walk: &Walk) -> Result<Ids, StoreFault> {
         Ok::<_, StoreFault>(found)
     };
     let look_twice = |routes: &[Route]| {
-        let found = look(routes, Look::First)?;
-        Ok(if found.suffices(span) { found } else { look(routes, Look::Whole)? }.page(span))
+        if routes.iter().any(|route| route.deserves_a_first_look(span)) {
+            let found = look(routes, Look::First)?;
+            if found.suffices(span) {
+                return Ok(found.page(span));
+            }
+        }
+        Ok(look(routes, Look::Whole)?.page(span))
     };
     match &walk.plan {
         Plan::Routes(routes) => look_twice(routes),
         Plan::ByFacet { facets, states, tests, otherwise } => {
-            let peeked = look(std::slice::from_ref(otherwise), Look::Peek)?;
+            let peeked = look(std::slice::from_ref(otherwise), Plan::peek(states.as_ref()))?;
             if peeked.suffices(span) {
                 return Ok(peeked.page(span));
             }
