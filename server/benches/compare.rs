@@ -24,6 +24,8 @@ mod load;
 mod process;
 #[path = "compare/streams.rs"]
 mod streams;
+#[path = "compare/visitor.rs"]
+mod visitor;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,13 @@
-//! Lists on a small and on a large store: every combination of filters that the table offers, first page and next page, in one run.
+//! Lists of the desk on a small and on a large store, as a browser asks for them: the first page and the next one of every combination
+//! of filters that a page's form offers, in one run.
 //!
-//! Both stores are seeded alike; each figure is the median of [`TURNS`] reads. What counts is the ratio of large to small: a list must
-//! not become slower as the table grows. Nothing is faster than the first page of all operations in the small store: in it, most lists end
-//! before a page is full, or have no second one (the first stands for it then), and the ratio to next to nothing says nothing. Settings: `ONCEOVER_BENCH_SMALL` and `ONCEOVER_BENCH_LARGE` (operations),
-//! `ONCEOVER_TEST_POSTGRES` (a server whose role may create databases; left out: SQLite alone), `ONCEOVER_BENCH_KEPT` (a folder: the
-//! stores are kept in it and beside it on the server, and measured again without being seeded again).
+//! Both stores are seeded alike and served by a process of their own; each figure is the median of [`TURNS`] first bytes of a whole page,
+//! small and large store in turn. What counts is the ratio of large to small: a list must not become slower as the table grows. Nothing is
+//! faster than the first page of the same path without filters in the small store: in it, most lists end before a page is full, or have no
+//! second one (the first stands for it then), and the ratio to next to nothing says nothing. Settings: `ONCEOVER_BENCH_SMALL` and
+//! `ONCEOVER_BENCH_LARGE` (operations), `ONCEOVER_TEST_POSTGRES` (a server whose role may create databases; left out: SQLite alone),
+//! `ONCEOVER_BENCH_KEPT` (a folder: the stores are kept in it and beside it on the server, and measured again without being seeded
+//! again).
 
 #![allow(
     missing_docs,
@@ -14,31 +17,42 @@
     reason = "a program that prints a table of rounded figures"
 )]
 
+#[allow(dead_code, reason = "shared with the other benchmarks; each uses what it needs")]
+#[path = "compare/process.rs"]
+mod process;
+#[path = "compare/visitor.rs"]
+mod visitor;
+
 use std::error::Error;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use guard::clock::Entropy;
-use guard::queue::{Filter, Order, PAGE_ROWS_DEFAULT, PageRequest};
+use guard::queue::{Filter, Order, PageRequest};
 use guard::service::Guard;
-use guard::state::StateName;
 use guard::token::Reach;
+use process::Served;
 use server::clock::OsEntropy;
 use server::seed::{Plan, plant};
 use server::store::Database;
 use sqlx::Executor as _;
+use visitor::visitor;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Each figure is the median of this many reads.
-const TURNS: usize = 5;
+const TURNS: usize = 3;
+
+/// The page that all others of its path are compared with is read this many times.
+const PLAIN_TURNS: usize = 31;
 
 /// A list may take this many times as long in the large store.
 const RATIO_MAX: f64 = 2.0;
 
 /// So many lists are shown, those of the greatest ratios.
-const SHOWN: usize = 10;
+const SHOWN: usize = 12;
 
 const SMALL: u64 = 10_000;
 const LARGE: u64 = 1_000_000;
@@ -46,6 +60,9 @@ const LARGE: u64 = 1_000_000;
 /// One unknown operation and one conflict in so many.
 const UNKNOWN_EVERY: u64 = 50;
 const CONFLICT_EVERY: u64 = 200;
+
+/// The companies of whoever does not see all.
+const COMPANIES: [&str; 2] = ["umbra-at", "initech"];
 
 fn main() -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -90,117 +107,198 @@ async fn compare() -> Outcome<()> {
     Ok(())
 }
 
-/// A store with the guard over it.
-struct Opened {
-    database: Database,
-    guard: Guard,
-}
-
-async fn opened(url: &str, operations: u64) -> Outcome<Opened> {
+/// Seeds the store, unless it was before.
+async fn seed(url: &str, operations: u64) -> Outcome<()> {
     let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
     let database = Database::open(url, Arc::clone(&entropy)).await?;
     let (store, registry) = (Arc::clone(&database.store), Arc::clone(&database.registry));
     let guard = Guard::open(store, registry, Arc::clone(&database.clock), Arc::clone(&entropy)).await?;
     let newest = PageRequest { cursor: None, limit: 1 };
-    if !guard.operations(&Reach::EVERYTHING, &Filter::default(), Order::Newest, &newest).await?.rows.is_empty() {
-        return Ok(Opened { database, guard });
+    if guard.operations(&Reach::EVERYTHING, &Filter::default(), Order::Newest, &newest).await?.rows.is_empty() {
+        let (unknown, conflicts) = (operations / UNKNOWN_EVERY, operations / CONFLICT_EVERY);
+        let plan = Plan { operations, unknown, conflicts, seed: 1, adds: false };
+        let start = Instant::now();
+        plant(&database, &guard, &entropy, plan, Arc::new(AtomicU64::new(0))).await?;
+        println!("  seeded {operations} operations in {:.0} s", start.elapsed().as_secs_f64());
+        if url.starts_with("postgres") {
+            // The server does it by itself, but not within the minutes in which years were seeded.
+            sqlx::PgPool::connect(url).await?.execute("VACUUM (ANALYZE)").await?;
+        }
     }
-    let (unknown, conflicts) = (operations / UNKNOWN_EVERY, operations / CONFLICT_EVERY);
-    let plan = Plan { operations, unknown, conflicts, seed: 1, adds: false };
-    let start = Instant::now();
-    plant(&database, &guard, &entropy, plan, Arc::new(AtomicU64::new(0))).await?;
-    println!("  seeded {operations} operations in {:.0} s", start.elapsed().as_secs_f64());
-    Ok(Opened { database, guard })
+    database.close().await;
+    Ok(())
+}
+
+/// A server over a store, and who asks it.
+struct Desk {
+    served: Served,
+    visitors: [reqwest::Client; 2],
+}
+
+impl Desk {
+    async fn open(url: &str, operations: u64) -> Outcome<Self> {
+        seed(url, operations).await?;
+        let binary = env!("CARGO_BIN_EXE_onceover");
+        let served = Served::start(Command::new(binary), |command, address| {
+            command.args(["serve", "--database", url, "--listen", &address.to_string()]);
+            command.env("ONCEOVER_LOG", "error").stderr(Stdio::null());
+        })?;
+        let names = OsEntropy.bytes();
+        let visit = async |place: usize, companies: &[&str]| {
+            let email = format!("bench-{}-{place}@example.com", hex::encode(&names[..8]));
+            visitor(binary, url, served.address, &email, companies).await
+        };
+        let visitors = [visit(0, &[]).await?, visit(1, &COMPANIES).await?];
+        Ok(Self { served, visitors })
+    }
+
+    /// How long the first byte took, and the address of the next page.
+    async fn read(&self, visitor: usize, page: &str) -> Outcome<(Duration, Option<String>)> {
+        let start = Instant::now();
+        let answer = self.visitors[visitor].get(format!("http://{}{page}", self.served.address)).send().await?;
+        let mut answer = answer.error_for_status()?;
+        let mut text = answer.chunk().await?.unwrap_or_default().to_vec();
+        let taken = start.elapsed();
+        while let Some(piece) = answer.chunk().await? {
+            text.extend_from_slice(&piece);
+        }
+        let text = String::from_utf8(text)?;
+        let next = text.split_once("rel=\"next\" href=\"").and_then(|(_, behind)| behind.split_once('"'));
+        Ok((taken, next.map(|(address, _)| address.replace("&amp;", "&"))))
+    }
+}
+
+/// The figures of one page of a list.
+struct Figures {
+    page: &'static str,
+    list: String,
+    small: Duration,
+    large: Duration,
+    ratio: f64,
 }
 
 async fn measure(name: &str, sizes: [u64; 2], urls: &[String; 2]) -> Outcome<bool> {
     println!("\n{name}");
-    let small = opened(&urls[0], sizes[0]).await?;
-    let large = opened(&urls[1], sizes[1]).await?;
-    let reaches = [Reach::EVERYTHING, Reach::over(["umbra-at".to_owned(), "initech".to_owned()], [])];
-    let (plain, _) = read(&small, &Reach::EVERYTHING, &Filter::default(), Order::Newest).await?;
-    let mut ratios = Vec::new();
-    for (reach, (filter, order)) in reaches.iter().flat_map(|reach| lists().into_iter().map(move |list| (reach, list)))
-    {
-        let (before, after) = (read(&small, reach, &filter, order).await?, read(&large, reach, &filter, order).await?);
-        let next = after.1.map(|after| ("next", before.1.unwrap_or(before.0), after));
-        for (page, before, after) in std::iter::once(("first", before.0, after.0)).chain(next) {
-            let ratio = after.max(plain).as_secs_f64() / before.max(plain).as_secs_f64();
-            ratios.push((ratio, page, before, after, format!("{order:?} {filter:?} {reach:?}")));
+    let desks = [Desk::open(&urls[0], sizes[0]).await?, Desk::open(&urls[1], sizes[1]).await?];
+    println!(
+        "  {:<12} {:>6} {:>20} {:>20} {:>20} {:>7} {:>6}",
+        "ms", "pages", "median", "99 of 100", "slowest", "most", "over 2"
+    );
+    let mut is_flat = true;
+    for (path, queries) in lists() {
+        let mut figures = Vec::new();
+        for visitor in 0..desks[0].visitors.len() {
+            let plain = in_turn(&desks, visitor, [path, path], PLAIN_TURNS).await?.0[0];
+            for query in &queries {
+                let first = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
+                let list = if visitor == 0 { first.clone() } else { format!("{first} (of {})", COMPANIES.join(", ")) };
+                let figure = |page, [small, large]: [Duration; 2]| {
+                    let ratio = large.max(plain).as_secs_f64() / small.max(plain).as_secs_f64();
+                    Figures { page, list: list.clone(), small, large, ratio }
+                };
+                let (taken, next) = in_turn(&desks, visitor, [&first, &first], TURNS).await?;
+                figures.push(figure("first", taken));
+                if let [small, Some(large)] = next {
+                    let small = small.unwrap_or_else(|| first.clone());
+                    let (taken, _) = in_turn(&desks, visitor, [&small, &large], TURNS).await?;
+                    figures.push(figure("next", taken));
+                }
+            }
+        }
+        figures.sort_by(|one, other| other.ratio.total_cmp(&one.ratio));
+        is_flat &= figures.iter().all(|figure| figure.ratio <= RATIO_MAX);
+        print(path, &figures);
+    }
+    Ok(is_flat)
+}
+
+/// The median times of a page of the small and one of the large desk, and the pages behind them.
+async fn in_turn(
+    desks: &[Desk; 2],
+    visitor: usize,
+    pages: [&str; 2],
+    turns: usize,
+) -> Outcome<([Duration; 2], [Option<String>; 2])> {
+    let (mut times, mut next) = ([const { Vec::new() }; 2], [const { None }; 2]);
+    for _ in 0..turns {
+        for (place, desk) in desks.iter().enumerate() {
+            let (taken, behind) = desk.read(visitor, pages[place]).await?;
+            times[place].push(taken);
+            next[place] = behind;
         }
     }
-    ratios.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let median = |pick: fn(&(f64, &str, Duration, Duration, String)) -> Duration| {
-        let mut times: Vec<Duration> = ratios.iter().map(pick).collect();
-        times.sort();
-        (times[times.len() / 2], times[times.len() * 99 / 100], times[times.len() - 1])
-    };
+    Ok((times.map(|times| within(times, 50)), next))
+}
+
+/// So many of a hundred are within this.
+fn within(mut times: Vec<Duration>, hundredths: usize) -> Duration {
+    times.sort();
+    times.get((times.len() * hundredths / 100).min(times.len().saturating_sub(1))).copied().unwrap_or_default()
+}
+
+/// Prints the figures of a path, the greatest ratios first.
+fn print(path: &str, figures: &[Figures]) {
     let milliseconds = |time: Duration| time.as_secs_f64() * 1_000.0;
-    for (size, times) in [(sizes[0], median(|figure| figure.2)), (sizes[1], median(|figure| figure.3))] {
-        let (median, most, slowest) = times;
-        println!(
-            "  {size:>9} operations: median {:6.2} ms, 99 of 100 within {:6.2} ms, slowest {:6.2} ms",
-            milliseconds(median),
-            milliseconds(most),
-            milliseconds(slowest)
-        );
+    let pair = |hundredths| {
+        let [small, large] = [|figure: &Figures| figure.small, |figure: &Figures| figure.large]
+            .map(|pick| milliseconds(within(figures.iter().map(pick).collect(), hundredths)));
+        format!("{small:.2} → {large:.2}")
+    };
+    let over = figures.iter().filter(|figure| figure.ratio > RATIO_MAX);
+    let (pages, most) = (figures.len(), figures.first().map_or(0.0, |figure| figure.ratio));
+    println!(
+        "  {path:<12} {pages:>6} {:>20} {:>20} {:>20} {most:>7.2} {:>6}",
+        pair(50),
+        pair(99),
+        pair(100),
+        over.clone().count()
+    );
+    for Figures { page, list, small, large, ratio } in over.take(SHOWN) {
+        let (small, large) = (milliseconds(*small), milliseconds(*large));
+        println!("    {ratio:5.2}  {page} page {small:.2} → {large:.2} ms  {list}");
     }
-    let over = ratios.iter().filter(|figure| figure.0 > RATIO_MAX).count();
-    println!("  the first page of all in the small store: {:.2} ms", milliseconds(plain));
-    println!("  {} pages; ratio at most {:.2}; {over} over {RATIO_MAX}", ratios.len(), ratios[0].0);
-    for (ratio, page, before, after, list) in ratios.iter().take(SHOWN) {
-        let (before, after) = (milliseconds(*before), milliseconds(*after));
-        println!("    {ratio:5.2}  {page} page {before:.2} → {after:.2} ms  {list}");
-    }
-    small.database.close().await;
-    large.database.close().await;
-    Ok(over == 0)
 }
 
-/// The median time of the first page and of the one behind it, where there is one.
-async fn read(opened: &Opened, reach: &Reach, filter: &Filter, order: Order) -> Outcome<(Duration, Option<Duration>)> {
-    let (mut first, mut next) = (Vec::new(), Vec::new());
-    for _ in 0..TURNS {
-        let start = Instant::now();
-        let page = PageRequest { cursor: None, limit: PAGE_ROWS_DEFAULT };
-        let found = opened.guard.operations(reach, filter, order, &page).await?;
-        first.push(start.elapsed());
-        if found.next.is_some() {
-            let start = Instant::now();
-            let page = PageRequest { cursor: found.next, limit: PAGE_ROWS_DEFAULT };
-            opened.guard.operations(reach, filter, order, &page).await?;
-            next.push(start.elapsed());
-        }
-    }
-    first.sort();
-    next.sort();
-    Ok((first[TURNS / 2], next.get(next.len() / 2).copied()))
+/// The paths, and of each every combination of what its form says.
+fn lists() -> [(&'static str, Vec<String>); 5] {
+    let operations: [&[&str]; 9] = [
+        &["", "workflow=stock-booking"],
+        &["", "company=umbra-at"],
+        &["", "source_system=portal"],
+        &["", "action=release"],
+        &["", "worker=portal-worker-2"],
+        &["", "conflicts=open"],
+        &["", "amount_from=1000&amount_to=2000"],
+        &["", "state=unknown", "state=failed&state=disputed", "state=confirmed"],
+        &["", "order=oldest"],
+    ];
+    // One of the narrow filters at a time: together they leave nothing of either store.
+    let unknown: [&[&str]; 5] = [
+        &["", "sort=longest", "sort=latest"],
+        &["", "show=needs_me", "show=waiting", "show=all"],
+        &["", "workflow=stock-booking"],
+        &["", "company=umbra-at"],
+        &["", "currency=EUR", "state=disputed", "claim=nobody", "cause=reported"],
+    ];
+    let conflicts: [&[&str]; 4] =
+        [&["", "workflow=stock-booking"], &["", "company=umbra-at"], &["", "path=/amount"], &["", "state=decided"]];
+    [
+        ("/unknown", combinations(&unknown)),
+        ("/conflicts", combinations(&conflicts)),
+        ("/amendments", combinations(&[&["", "state=all"]])),
+        ("/activity", combinations(&[&["", "kind=resolved"]])),
+        ("/operations", combinations(&operations)),
+    ]
 }
 
-/// Every combination of what the table's form says.
-fn lists() -> Vec<(Filter, Order)> {
-    let states: [&[StateName]; 4] =
-        [&[], &[StateName::Unknown], &[StateName::Failed, StateName::Disputed], &[StateName::Confirmed]];
-    let some = |is_set: bool, text: &str| is_set.then(|| text.to_owned());
-    let mut lists = Vec::new();
-    for bits in 0..1u32 << 8 {
-        let is_set = |bit: u32| bits & (1 << bit) != 0;
-        for states in states {
-            let filter = Filter {
-                workflow: some(is_set(0), "stock-booking"),
-                company: some(is_set(1), "umbra-at"),
-                source_system: some(is_set(2), "portal"),
-                action: some(is_set(3), "release"),
-                worker: some(is_set(4), "portal-worker-2"),
-                with_open_conflicts: is_set(5),
-                stake_from: is_set(6).then_some(10_000_000),
-                stake_to: is_set(6).then_some(20_000_000),
-                states: states.to_vec(),
-                ..Filter::default()
-            };
-            lists.push((filter, if is_set(7) { Order::Oldest } else { Order::Newest }));
-        }
-    }
-    lists.push((Filter::default(), Order::LongestUncertain));
-    lists
+/// Every way to choose one of each.
+fn combinations(choices: &[&[&str]]) -> Vec<String> {
+    choices.iter().fold(vec![String::new()], |queries, choice| {
+        let with = |query: &String, said: &str| match (query.is_empty(), said.is_empty()) {
+            (true, _) => said.to_owned(),
+            (false, true) => query.clone(),
+            (false, false) => format!("{query}&{said}"),
+        };
+        queries.iter().flat_map(|query| choice.iter().map(move |said| with(query, said))).collect()
+    })
 }
