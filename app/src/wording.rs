@@ -437,6 +437,11 @@ pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", number(count), if count == 1 { one } else { many })
 }
 
+/// As [`counted`], of what was counted up to `most` and no further: `1,000+ changes`.
+pub(crate) fn counted_to(most: u32, count: u32, one: &str, many: &str) -> String {
+    if count >= most { format!("{}+ {many}", number(most.into())) } else { counted(count.into(), one, many) }
+}
+
 /// What a character is that nobody sees or that turns text around; none for an ordinary one.
 pub(crate) const fn invisible(character: char) -> Option<&'static str> {
     Some(match character {

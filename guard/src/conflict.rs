@@ -318,6 +318,9 @@ pub enum ConflictOrder {
     Newest,
 }
 
+/// So many open conflicts are grouped, the oldest: of what came later, groups are seen as these are decided.
+pub const CONFLICTS_GROUPED_MAX: u32 = 2_000;
+
 /// Open conflicts of one workflow that differ in the same places.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ConflictGroup {
@@ -325,7 +328,7 @@ pub struct ConflictGroup {
     pub workflow: String,
     /// The places.
     pub places: Places,
-    /// How many are open; all groups together count at most [`crate::summary::UNCERTAIN_COUNTED_MAX`].
+    /// How many are open; all groups together count at most [`CONFLICTS_GROUPED_MAX`].
     pub open: u32,
     /// How often they came in all.
     pub hits: u64,

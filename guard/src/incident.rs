@@ -7,8 +7,6 @@ use chrono::TimeDelta;
 use crate::clock::Timestamp;
 use crate::id::OperationId;
 use crate::money::Money;
-use crate::operation::Operation;
-use crate::state::State;
 use crate::store::Catalogue;
 
 /// So many unknown operations make an incident.
@@ -18,10 +16,27 @@ pub const INCIDENT_OPERATIONS_MIN: usize = 5;
 pub const INCIDENT_GAP_MINUTES_MAX: i64 = 10;
 
 /// Incidents are looked for among so many unknown operations, those that were begun last.
-pub const INCIDENT_ROWS_SEEN_MAX: usize = 2_000;
+pub const INCIDENT_ROWS_SEEN_MAX: u32 = 2_000;
 
 /// A cause is told in at most so many characters.
 const CAUSE_CHARACTERS_MAX: usize = 160;
+
+/// What incidents are made of: an unknown operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsettled {
+    /// The operation.
+    pub id: OperationId,
+    /// Its workflow.
+    pub workflow: String,
+    /// Its company.
+    pub company: String,
+    /// Since when it is unknown.
+    pub since: Timestamp,
+    /// Why.
+    pub reason: String,
+    /// The money in it.
+    pub money: Option<Money>,
+}
 
 /// Many unknown operations of one destination with one cause.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -56,31 +71,65 @@ fn class(reason: &str) -> String {
     }
 }
 
-/// The incidents among these operations, the greatest first. Those that are not unknown are left out.
-pub fn incidents(catalogue: &Catalogue, operations: &[Operation]) -> Vec<Incident> {
-    let mut alike: BTreeMap<(String, String), Vec<(Timestamp, &Operation)>> = BTreeMap::new();
+/// What an index tells of an unknown operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glimpse {
+    /// The operation.
+    pub id: OperationId,
+    /// Its workflow.
+    pub workflow: String,
+    /// Since when it is unknown.
+    pub since: Timestamp,
+}
+
+/// The operations among these that came in a burst at one destination, whatever their causes: only they can be part of an incident, and
+/// only they need be read.
+pub fn suspects(catalogue: &Catalogue, glimpses: &[Glimpse]) -> Vec<OperationId> {
+    let mut of_destination: BTreeMap<&str, Vec<(Timestamp, OperationId)>> = BTreeMap::new();
+    for Glimpse { id, workflow, since } in glimpses {
+        of_destination.entry(destination(catalogue, workflow)).or_default().push((*since, *id));
+    }
+    let mut suspects = Vec::new();
+    for mut unknown in of_destination.into_values() {
+        unknown.sort_unstable();
+        let bursts = unknown.chunk_by(|(before, _), (after, _)| is_one_burst(*before, *after));
+        let bursts = bursts.filter(|burst| burst.len() >= INCIDENT_OPERATIONS_MIN);
+        suspects.extend(bursts.flatten().map(|(_, id)| *id));
+    }
+    suspects
+}
+
+/// The destination of a workflow, as incidents name it.
+fn destination<'a>(catalogue: &'a Catalogue, workflow: &'a str) -> &'a str {
+    let known = catalogue.workflows.get(workflow).and_then(|known| known.workflow.destination.as_deref());
+    known.unwrap_or(workflow)
+}
+
+fn is_one_burst(before: Timestamp, after: Timestamp) -> bool {
+    after - before <= TimeDelta::minutes(INCIDENT_GAP_MINUTES_MAX)
+}
+
+/// The incidents among these operations, the greatest first.
+pub fn incidents(catalogue: &Catalogue, operations: &[Unsettled]) -> Vec<Incident> {
+    let mut alike: BTreeMap<(String, String), Vec<&Unsettled>> = BTreeMap::new();
     for operation in operations {
-        let State::Unknown { since, reason } = &operation.state else { continue };
-        let workflow = operation.key.workflow.as_str();
-        let known = catalogue.workflows.get(workflow).and_then(|known| known.workflow.destination.as_deref());
-        let place = (known.unwrap_or(workflow).to_owned(), class(reason));
-        alike.entry(place).or_default().push((*since, operation));
+        let place = (destination(catalogue, &operation.workflow).to_owned(), class(&operation.reason));
+        alike.entry(place).or_default().push(operation);
     }
     let mut found = Vec::new();
     for ((destination, cause), mut burst) in alike {
-        burst.sort_by_key(|(since, operation)| (*since, operation.id));
-        let gap = TimeDelta::minutes(INCIDENT_GAP_MINUTES_MAX);
-        for burst in burst.chunk_by(|(before, _), (after, _)| *after - *before <= gap) {
-            if let ([(from, _), ..], [.., (to, _)]) = (burst, burst)
+        burst.sort_by_key(|operation| (operation.since, operation.id));
+        for burst in burst.chunk_by(|before, after| is_one_burst(before.since, after.since)) {
+            if let ([first, ..], [.., last]) = (burst, burst)
                 && burst.len() >= INCIDENT_OPERATIONS_MIN
             {
                 found.push(Incident {
                     destination: destination.clone(),
                     cause: cause.clone(),
-                    from: *from,
-                    to: *to,
-                    operations: burst.iter().map(|(_, operation)| operation.id).collect(),
-                    money: crate::money::sums(burst.iter().filter_map(|(_, operation)| operation.money.as_ref())),
+                    from: first.since,
+                    to: last.since,
+                    operations: burst.iter().map(|operation| operation.id).collect(),
+                    money: crate::money::sums(burst.iter().filter_map(|operation| operation.money.as_ref())),
                 });
             }
         }

@@ -30,6 +30,7 @@ mod review;
 mod rules;
 mod sides;
 mod totals;
+mod triage;
 mod what_if;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -51,8 +52,9 @@ pub use recovery::{Outlook, Proof, Sought};
 pub use report::Report;
 pub use retention::SeenOperation;
 pub use reversal::AskedReversal;
-pub use review::{NewEvidence, Settled, Standing, TriagePage};
+pub use review::{NewEvidence, Settled, Standing};
 pub use sides::{Sides, VALUES_TOLD_MAX};
+pub use triage::TriagePage;
 pub use what_if::ReadRecord;
 
 use crate::actor::Actor;

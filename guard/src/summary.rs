@@ -10,8 +10,11 @@ use crate::state::StateName;
 /// Counting uncertain operations stops here: past it, "10,000+" says enough.
 pub const UNCERTAIN_COUNTED_MAX: u32 = 10_000;
 
-/// So many are counted beside the entries of the navigation: that happens for every page.
-pub const BADGE_COUNTED_MAX: u32 = 1_000;
+/// So many are counted above a list: past it, "1,000+" says enough there, and the overview says more.
+pub const LISTED_COUNTED_MAX: u32 = 1_000;
+
+/// So many are counted beside the entries of the navigation, where the last one reads "99+": that happens for every page.
+pub const BADGE_COUNTED_MAX: u32 = 100;
 
 /// How a duplicate was prevented: what the first repetition of an operation was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -314,6 +317,17 @@ pub fn hours_kept_since(now: Timestamp) -> Timestamp {
     use chrono::DurationRound as _;
     let since = now - chrono::TimeDelta::days(HOURS_KEPT_DAYS);
     since.duration_trunc(chrono::TimeDelta::days(1)).unwrap_or(since)
+}
+
+/// What is told beside the entries of the navigation, each counted up to [`BADGE_COUNTED_MAX`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Badges {
+    /// How many operations are uncertain.
+    pub uncertain: u32,
+    /// How many conflicts are open.
+    pub open_conflicts: u32,
+    /// How many amendments wait for approval.
+    pub proposals: u32,
 }
 
 /// What waits for a person.

@@ -3,44 +3,21 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by failing")]
 
 use chrono::{TimeDelta, TimeZone as _, Utc};
-use guard::fingerprint::{FINGERPRINT_SCHEME, Fingerprint};
 use guard::id::OperationId;
-use guard::incident::{INCIDENT_GAP_MINUTES_MAX, INCIDENT_OPERATIONS_MIN, incidents};
-use guard::key::{KeyPart, OperationKey};
+use guard::incident::{Glimpse, INCIDENT_GAP_MINUTES_MAX, INCIDENT_OPERATIONS_MIN, Unsettled, incidents, suspects};
 use guard::money::Money;
-use guard::operation::Operation;
-use guard::state::State;
 use guard::store::Catalogue;
-use guard::trail::ChainHash;
 
 /// An operation that became unknown so many seconds after some moment.
-fn unknown(number: u128, workflow: &str, reason: &str, seconds: i64) -> Operation {
-    let part = |text: &str| KeyPart::new(text).unwrap();
+fn unknown(number: u128, workflow: &str, reason: &str, seconds: i64) -> Unsettled {
     let at = Utc.timestamp_millis_opt(1_790_000_000_000).unwrap() + TimeDelta::seconds(seconds);
-    Operation {
+    Unsettled {
         id: OperationId::from_u128(number),
-        key: OperationKey {
-            workflow: part(workflow),
-            company: part("ACME"),
-            source_system: part("shop"),
-            document: part(&number.to_string()),
-            action: part("create"),
-            revision: 1,
-        },
-        state: State::Unknown { since: at, reason: reason.to_owned() },
-        version: 2,
-        head: ChainHash::START,
-        fingerprint: Fingerprint::from_bytes([0; 32]),
-        fingerprint_scheme: FINGERPRINT_SCHEME,
-        policy_version: 1,
-        attempt: None,
+        workflow: workflow.to_owned(),
+        company: "ACME".to_owned(),
+        since: at,
+        reason: reason.to_owned(),
         money: Some(Money { amount: "2.50".parse().unwrap(), currency: "EUR".to_owned() }),
-        superseded_by: None,
-        duplicates_prevented: 0,
-        open_conflicts: 0,
-        created_at: at,
-        updated_at: at,
-        content: guard::retention::Content::Kept,
     }
 }
 
@@ -50,7 +27,7 @@ fn a_burst_with_one_cause_is_one_incident() {
     let few = INCIDENT_OPERATIONS_MIN as u128 - 1;
     let gap = INCIDENT_GAP_MINUTES_MAX * 60;
     let seconds = |number: u128| i64::try_from(number).unwrap() * gap;
-    let mut operations: Vec<Operation> =
+    let mut operations: Vec<Unsettled> =
         (1..=few).map(|number| unknown(number, "handoff", &format!("status 50{number}"), seconds(number))).collect();
     assert_eq!(incidents(&catalogue, &operations), [], "too few");
 
@@ -59,9 +36,6 @@ fn a_burst_with_one_cause_is_one_incident() {
     operations.push(unknown(51, "handoff", "the connection was lost", seconds(2)));
     operations.push(unknown(52, "invoice", "status 500", seconds(2)));
     operations.push(unknown(53, "handoff", "status 500", seconds(few + 2) + 1));
-    let mut settled = unknown(54, "handoff", "status 500", seconds(2));
-    settled.state = State::Confirmed { since: settled.created_at, destination_reference: "907".to_owned() };
-    operations.push(settled);
     operations.reverse();
     let found = incidents(&catalogue, &operations);
     assert_eq!(found.len(), 1, "{found:#?}");
@@ -72,4 +46,26 @@ fn a_burst_with_one_cause_is_one_incident() {
     assert_eq!(incident.to - incident.from, TimeDelta::seconds(seconds(few)));
     let money = &incident.money[0];
     assert_eq!((money.amount.to_string(), &*money.currency), ("12.50".to_owned(), "EUR"));
+}
+
+#[test]
+fn only_what_came_in_a_burst_at_one_destination_is_read() {
+    let catalogue = Catalogue::default();
+    let few = INCIDENT_OPERATIONS_MIN as u128;
+    let gap = INCIDENT_GAP_MINUTES_MAX * 60;
+    let glimpse = |number: u128, workflow: &str, seconds: i64| {
+        let Unsettled { id, workflow, since, .. } = unknown(number, workflow, "", seconds);
+        Glimpse { id, workflow, since }
+    };
+    let burst = |workflow: &str, first: u128, number: u128| {
+        (first..first + number)
+            .zip(0_i64..)
+            .map(|(number, place)| glimpse(number, workflow, place * gap))
+            .collect::<Vec<_>>()
+    };
+    let mut glimpses = [burst("handoff", 1, few), burst("invoice", 50, few - 1)].concat();
+    glimpses.push(glimpse(90, "handoff", gap * i64::try_from(few).unwrap() + 1));
+    glimpses.reverse();
+    let found: Vec<u128> = suspects(&catalogue, &glimpses).iter().map(|id| id.as_u128()).collect();
+    assert_eq!(found, (1..=few).collect::<Vec<_>>());
 }

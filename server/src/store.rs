@@ -6,15 +6,19 @@ pub mod row;
 pub mod sqlite;
 mod walk;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use guard::clock::{Clock, Entropy, Timestamp};
 use guard::id::OperationId;
+use guard::incident::Glimpse;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
 use guard::store::{Registry, Store};
+use guard::token::Reach;
+use guard::triage::PARTS_MAX;
 use tokio::sync::broadcast;
 
 use crate::trail::Ledger;
@@ -218,4 +222,15 @@ fn conflict_page(mut rows: Vec<guard::conflict::Conflict>, page: &PageRequest) -
     let last = rows.last().filter(|_| has_more);
     let next = last.map(|last| Cursor::behind(last.opened_at, last.id.as_u128()));
     Page { rows, next }
+}
+
+/// What an index tells of an unknown operation: its id, its workflow, and since when in milliseconds.
+fn glimpse((id, workflow, since): (u128, String, i64)) -> Result<Glimpse, StoreFault> {
+    let since = row::Place::new("operation", &id).moment("state_since", since)?;
+    Ok(Glimpse { id: OperationId::from_u128(id), workflow, since })
+}
+
+/// The companies to look at one by one, where the reach names few.
+pub(crate) fn few_companies(reach: &Reach) -> Option<&BTreeSet<String>> {
+    reach.companies.as_ref().filter(|companies| (1..=PARTS_MAX).contains(&companies.len()))
 }

@@ -17,10 +17,7 @@ use super::{
     theme::ThemeSwitch,
     zone::{Zone, ZoneChoice},
 };
-use crate::{
-    functions::read_frame::{Surroundings, read_frame},
-    wording,
-};
+use crate::functions::read_frame::{Surroundings, read_frame};
 
 /// Told by pages whose act changed what waits.
 #[derive(Clone, Copy)]
@@ -200,8 +197,8 @@ pub(crate) fn Mark() -> impl IntoView {
 fn Waits(number: u32) -> impl IntoView {
     let is_any = number > 0;
     let number = match number {
-        BADGE_COUNTED_MAX.. => format!("{}+", wording::number(BADGE_COUNTED_MAX.into())),
-        fewer => wording::number(fewer.into()),
+        BADGE_COUNTED_MAX.. => format!("{}+", BADGE_COUNTED_MAX - 1),
+        fewer => fewer.to_string(),
     };
     is_any.then(|| {
         view! {

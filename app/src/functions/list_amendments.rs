@@ -50,9 +50,7 @@ pub(crate) struct AmendmentList {
 impl AmendmentList {
     /// How many wait, in words.
     pub(crate) fn waiting_words(&self) -> String {
-        let plus = if self.waiting >= UNCERTAIN_COUNTED_MAX { "+" } else { "" };
-        let number = crate::wording::number(self.waiting.into());
-        format!("{number}{plus} {}", if self.waiting == 1 { "amendment waits" } else { "amendments wait" })
+        crate::wording::counted_to(UNCERTAIN_COUNTED_MAX, self.waiting, "amendment waits", "amendments wait")
     }
 }
 

@@ -179,7 +179,7 @@ pub(crate) async fn list_conflicts(search: ConflictSearch) -> Result<ConflictQue
     let workflows = catalogue.workflows.iter().filter(|(name, _)| reach.workflow(name));
     Ok(ConflictQueue {
         as_of: guard.now(),
-        waiting: guard.waiting(reach).await?,
+        waiting: guard.waiting_above(reach).await?,
         workflows: workflows.map(|(name, known)| (name.clone(), known.workflow.title().to_owned())).collect(),
         blocks,
         next,

@@ -154,7 +154,7 @@ pub(crate) async fn list_unknown(asked: Asked, decide: String) -> Result<Queue, 
     Ok(Queue {
         as_of: guard.now(),
         person: person.clone(),
-        waiting: guard.waiting(&person.reach).await?,
+        waiting: guard.waiting_above(&person.reach).await?,
         recovering: guard.recovering(&person.reach).await?,
         workflows: known.map(|(name, known)| (name.clone(), known.workflow.title().to_owned())).collect(),
         outlooks,

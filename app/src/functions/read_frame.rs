@@ -14,7 +14,7 @@ pub(crate) struct Surroundings {
     pub uncertain: u32,
     /// How many conflicts are open, up to [`guard::summary::BADGE_COUNTED_MAX`].
     pub open_conflicts: u32,
-    /// How many amendments wait for approval, up to [`guard::summary::UNCERTAIN_COUNTED_MAX`].
+    /// How many amendments wait for approval, up to [`guard::summary::BADGE_COUNTED_MAX`].
     pub proposals: u32,
     /// How many proposed changes of rules wait for the approval of whoever is signed in.
     pub rules: u32,
@@ -28,11 +28,11 @@ pub(crate) async fn read_frame() -> Result<Surroundings, Failure> {
     let visit = crate::context::Visit::current()?;
     let person = visit.person()?;
     let zone = crate::components::zone::of_request();
-    let (uncertain, open_conflicts) = visit.guard.badges(&person.reach).await?;
+    let guard::summary::Badges { uncertain, open_conflicts, proposals } = visit.guard.badges(&person.reach).await?;
     Ok(Surroundings {
         uncertain,
         open_conflicts,
-        proposals: visit.guard.proposals_waiting(&person.reach).await?,
+        proposals,
         rules: visit.guard.rules_waiting(person).await?.unwrap_or_default(),
         person: person.clone(),
         zone,

@@ -3,7 +3,7 @@
 use guard::{
     clock::Timestamp,
     conflict::ConflictGroup,
-    summary::{UNCERTAIN_COUNTED_MAX, Waiting},
+    summary::{LISTED_COUNTED_MAX, Waiting},
 };
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
@@ -72,17 +72,10 @@ fn Shown(queue: ConflictQueue, search: ConflictSearch) -> impl IntoView {
 
 #[component]
 fn Sum(waiting: Waiting) -> impl IntoView {
-    let many = |number: u32| {
-        let plus = if number >= UNCERTAIN_COUNTED_MAX { "+" } else { "" };
-        format!(
-            "{}{plus} {}",
-            wording::number(number.into()),
-            if number == 1 { "conflict is" } else { "conflicts are" }
-        )
-    };
+    let open = wording::counted_to(LISTED_COUNTED_MAX, waiting.open_conflicts, "conflict is", "conflicts are");
     view! {
         <div class="queue-sum">
-            <p>{many(waiting.open_conflicts)} " open. Nothing of what came was sent."</p>
+            <p>{open} " open. Nothing of what came was sent."</p>
             <p>
                 "Where the destination itself disagrees, the operation is disputed: it stands in "
                 <a href="/unknown">"Unknown"</a> "."

@@ -5,8 +5,9 @@ use guard::{
     id::OperationId,
     lists::ListPage,
     person::Person,
-    queue::Page,
+    queue::{PAGE_ROWS_DEFAULT, Page},
     service::{Outlook, Standing},
+    summary::LISTED_COUNTED_MAX,
     view::OperationView,
 };
 use leptos::{children::ViewFn, prelude::*};
@@ -214,7 +215,9 @@ fn Shown(
         </div>
     };
     let views = view! { <ViewBar page=ListPage::Unknown query=place.query() /> };
-    if page.rows.is_empty() {
+    // A page that is short and has a next one was left where its bound was reached.
+    let is_cut = page.next.is_some() && page.rows.len() < PAGE_ROWS_DEFAULT as usize;
+    if page.rows.is_empty() && !is_cut {
         let words = if place == Asked::default() && waiting.uncertain == 0 {
             "Nothing is uncertain. An operation comes here when its worker cannot say whether it was written, when its lease ends while it may have been, or when two truths contradict each other."
         } else {
@@ -254,20 +257,34 @@ fn Shown(
         let person = person.clone();
         view! { <Row operation outlook standing alikes beside as_of person chosen came_open refused=refused.clone() unclaimed haste=haste.clone() sides acts /> }
     });
+    let at_risk = if waiting.uncertain >= LISTED_COUNTED_MAX {
+        format!("At risk in the {} that are uncertain for longest: ", wording::number(LISTED_COUNTED_MAX.into()))
+    } else {
+        "At risk: ".to_owned()
+    };
+    let next_word = if is_cut { "Look further" } else { "Next" };
     view! {
         {head}
         <Incidents />
         <div class="queue-sum">
             <p>
-                {wording::counted(waiting.uncertain.into(), "operation is", "operations are")}
+                {wording::counted_to(LISTED_COUNTED_MAX, waiting.uncertain, "operation is", "operations are")}
                 " never sent again until somebody knows."
             </p>
             {wording::recovering(recovering).map(|told| view! { <p>{told}</p> })}
-            {(!waiting.at_risk.is_empty()).then(|| view! { <p class="queue-risk">"At risk: "</p> })}
+            {(!waiting.at_risk.is_empty()).then(|| view! { <p class="queue-risk">{at_risk}</p> })}
             <Amounts money=waiting.at_risk />
         </div>
         {views}
         <Filters place=place.clone() workflows />
+        {is_cut
+            .then(|| {
+                view! {
+                    <p class="looked" role="status">
+                        "What you ask for is rare, and a page looks through a bounded number of operations: there may be more behind."
+                    </p>
+                }
+            })}
         <Table
             region="Uncertain operations"
             caption=order
@@ -289,7 +306,7 @@ fn Shown(
                     let first = Asked { cursor: String::new(), ..asked.get_untracked() }.address("");
                     view! { <a class="button is-quiet" href=first>"First"</a> }
                 })}
-            {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>"Next"</a> })}
+            {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>{next_word}</a> })}
         </nav>
         <ActOnAll page=ListPage::Unknown query why_not />
     }

@@ -13,7 +13,7 @@ use crate::queue::{Filter, Order, Page, PageRequest, Sought};
 use crate::refusal::Refusal;
 use crate::state::StateName;
 use crate::store::Delivery;
-use crate::summary::{BADGE_COUNTED_MAX, Count, UNCERTAIN_COUNTED_MAX, Waiting};
+use crate::summary::{BADGE_COUNTED_MAX, Badges, Count, LISTED_COUNTED_MAX, UNCERTAIN_COUNTED_MAX, Waiting};
 use crate::token::Reach;
 use crate::trail::Entry;
 use crate::view::OperationView;
@@ -158,12 +158,22 @@ impl Guard {
         Ok(self.inner.store.waiting(reach, UNCERTAIN_COUNTED_MAX).await?)
     }
 
-    /// How many operations are uncertain and how many conflicts are open within reach, each up to [`BADGE_COUNTED_MAX`].
+    /// As [`Self::waiting`], counted up to [`LISTED_COUNTED_MAX`], as it stands above a list.
     ///
     /// # Errors
     /// The store's fault.
-    pub async fn badges(&self, reach: &Reach) -> Result<(u32, u32), Refusal> {
-        let waiting = self.inner.store.waiting(reach, BADGE_COUNTED_MAX).await?;
-        Ok((waiting.uncertain, waiting.open_conflicts))
+    pub async fn waiting_above(&self, reach: &Reach) -> Result<Waiting, Refusal> {
+        Ok(self.inner.store.waiting(reach, LISTED_COUNTED_MAX).await?)
+    }
+
+    /// What is told beside the entries of the navigation within reach.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn badges(&self, reach: &Reach) -> Result<Badges, Refusal> {
+        let store = &self.inner.store;
+        let Waiting { uncertain, open_conflicts, .. } = store.waiting(reach, BADGE_COUNTED_MAX).await?;
+        let proposals = store.proposals_waiting(reach, BADGE_COUNTED_MAX).await?;
+        Ok(Badges { uncertain, open_conflicts, proposals })
     }
 }

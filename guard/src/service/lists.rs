@@ -8,7 +8,7 @@ use super::{Guard, Transition, integer, text};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
 use crate::id::{OperationId, RunId, ViewId};
-use crate::incident::{INCIDENT_ROWS_SEEN_MAX, Incident, incidents};
+use crate::incident::{INCIDENT_ROWS_SEEN_MAX, Incident, Unsettled, incidents, suspects};
 use crate::lists::{
     ListPage, RUN_ITEMS_MAX, Run, RunAction, RunItem, RunOutcome, RunStanding, SavedView, VIEW_NAME_CHARACTERS_MAX,
     VIEW_QUERY_BYTES_MAX, VIEWS_MAX,
@@ -185,18 +185,13 @@ impl Guard {
         Ok(incidents(&self.catalogue(), &self.latest_unknown(&person.reach).await?))
     }
 
-    /// The unknown operations among which incidents are looked for.
-    pub(super) async fn latest_unknown(&self, reach: &Reach) -> Result<Vec<Operation>, Refusal> {
-        let filter = Filter { states: vec![StateName::Unknown], ..Filter::default() };
+    /// The unknown operations among which incidents are looked for: of those begun last, such as came in a burst.
+    pub(super) async fn latest_unknown(&self, reach: &Reach) -> Result<Vec<Unsettled>, Refusal> {
+        let store = &self.inner.store;
+        let latest = store.latest_unknown(reach, INCIDENT_ROWS_SEEN_MAX).await?;
         let mut operations = Vec::new();
-        let mut page = PageRequest { cursor: None, limit: PAGE_ROWS_MAX };
-        while operations.len() < INCIDENT_ROWS_SEEN_MAX {
-            let found = self.operations(reach, &filter, Order::Newest, &page).await?;
-            operations.extend(found.rows);
-            match found.next {
-                Some(next) => page.cursor = Some(next),
-                None => break,
-            }
+        for some in suspects(&self.catalogue(), &latest).chunks(PAGE_ROWS_MAX as usize) {
+            operations.extend(store.unsettled(some).await?);
         }
         Ok(operations)
     }

@@ -8,17 +8,15 @@ use super::{Guard, text};
 use crate::actor::Actor;
 use crate::clock::Timestamp;
 use crate::id::{MessageId, OperationId};
-use crate::incident::incidents;
+use crate::incident::{Unsettled, incidents};
 use crate::notification::{
     About, Attempt, Channel, ChannelState, Delivery, Facts, Fate, Group, Kind, Message, Piece, SETTLED_SECONDS,
     TRY_HOURS_MAX, Way, WayName,
 };
-use crate::operation::Operation;
 use crate::queue::{Filter, Order, PageRequest};
 use crate::recovery::{Claim, kept, later};
 use crate::refusal::{Refusal, StoreFault};
 use crate::rules::RuleProposal;
-use crate::state::State;
 use crate::store::{Act, Catalogue, Replaced, Tried};
 use crate::token::Reach;
 use crate::trail::{EntryKind, detail};
@@ -84,7 +82,7 @@ impl Guard {
         Ok(Glance {
             as_of: later(self.now(), TimeDelta::seconds(-SETTLED_SECONDS)),
             has_uncertain: !uncertain.rows.is_empty(),
-            has_amendments: store.proposals_waiting(&Reach::EVERYTHING).await? > 0,
+            has_amendments: store.proposals_waiting(&Reach::EVERYTHING, 1).await? > 0,
             proposals: if tells_rules { store.open_rule_proposals().await? } else { Vec::new() },
         })
     }
@@ -147,20 +145,17 @@ impl Guard {
         as_of: Timestamp,
     ) -> Result<Vec<Found>, Refusal> {
         let mut operations = self.latest_unknown(reach).await?;
-        operations.retain(|operation| unknown_since(operation).is_some_and(|since| since <= as_of));
-        let by_id: HashMap<OperationId, &Operation> =
+        operations.retain(|operation| operation.since <= as_of);
+        let by_id: HashMap<OperationId, &Unsettled> =
             operations.iter().map(|operation| (operation.id, operation)).collect();
         let mut groups: BTreeMap<(String, String), Vec<Piece>> = BTreeMap::new();
         for incident in incidents(catalogue, &operations) {
-            let pieces = incident.operations.iter().filter_map(|id| by_id.get(id)).filter_map(|operation| {
-                let since = unknown_since(operation)?;
-                Some(Piece {
-                    workflow: operation.key.workflow.as_str().to_owned(),
-                    company: Some(operation.key.company.as_str().to_owned()),
-                    money: operation.money.clone(),
-                    since,
-                    due_at: since,
-                })
+            let pieces = incident.operations.iter().filter_map(|id| by_id.get(id)).map(|operation| Piece {
+                workflow: operation.workflow.clone(),
+                company: Some(operation.company.clone()),
+                money: operation.money.clone(),
+                since: operation.since,
+                due_at: operation.since,
             });
             groups.entry((incident.destination, incident.cause)).or_default().extend(pieces);
         }
@@ -339,18 +334,4 @@ fn recipients(catalogue: &Catalogue, channel: &Channel, kind: &Kind, subject: &s
     };
     let addresses = mail.to.iter().chain(named.into_iter().flatten()).map(|address| address.to_lowercase());
     addresses.collect::<BTreeSet<_>>().into_iter().map(Some).collect()
-}
-
-fn unknown_since(operation: &Operation) -> Option<Timestamp> {
-    match &operation.state {
-        State::Unknown { since, .. } => Some(*since),
-        State::AwaitingApproval
-        | State::Rejected { .. }
-        | State::Acquired { .. }
-        | State::Sending { .. }
-        | State::Released { .. }
-        | State::Failed { .. }
-        | State::Confirmed { .. }
-        | State::Disputed { .. } => None,
-    }
 }

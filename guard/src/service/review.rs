@@ -1,12 +1,11 @@
 //! People settle what is uncertain: claims, evidence, decisions, and the second person that some decisions need.
 
-use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chrono::TimeDelta;
 
 use super::report::{check_length, check_text};
-use super::{Guard, TRIES_MAX, Transition, check_limit, contended, integer, text};
+use super::{Guard, TRIES_MAX, Transition, contended, integer, text};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
 use crate::event::{Event, Resolution};
@@ -16,7 +15,6 @@ use crate::evidence::{
 };
 use crate::id::{EvidenceId, OperationId};
 use crate::json::Json;
-use crate::key::KEY_PART_CHARACTERS_MAX;
 use crate::operation::Operation;
 use crate::person::Person;
 use crate::queue::PAGE_ROWS_MAX;
@@ -29,7 +27,6 @@ use crate::state::{State, StateName};
 use crate::store::Replaced;
 use crate::token::Reach;
 use crate::trail::{Entry, EntryKind, detail};
-use crate::triage::{Sort, Spot, Triage, TriageFilter, order, stretches};
 use crate::veil::{OPENED_MINUTES, Veil};
 use crate::view::OperationView;
 use crate::workflow::ReviewRules;
@@ -66,17 +63,6 @@ pub struct Standing {
     pub stands_for_amendment: bool,
     /// After how many minutes it is shown as ageing, and as late.
     pub rules: ReviewRules,
-}
-
-/// A page of the queue of what is uncertain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TriagePage {
-    /// The moment by which ages are measured: that of the first page, as long as somebody goes on from there.
-    pub as_of: Timestamp,
-    /// The rows.
-    pub rows: Vec<Operation>,
-    /// Where the next page starts, where there is one.
-    pub next: Option<Spot>,
 }
 
 /// Evidence as somebody adds it.
@@ -534,56 +520,6 @@ impl Guard {
             });
         }
         Ok(standings)
-    }
-
-    /// A page of the queue of what is uncertain, within the person's reach, behind a spot.
-    ///
-    /// # Errors
-    /// A limit out of bounds, a text that could be in no key, the store's fault.
-    pub async fn triage(
-        &self,
-        person: &Person,
-        filter: &TriageFilter,
-        sort: Sort,
-        spot: Option<&Spot>,
-        limit: u32,
-    ) -> Result<TriagePage, Refusal> {
-        check_limit(limit)?;
-        let texts = [("workflow", &filter.workflow), ("company", &filter.company), ("currency", &filter.currency)];
-        for (field, wanted) in texts {
-            check_length(field, wanted.as_deref().unwrap_or_default(), KEY_PART_CHARACTERS_MAX)?;
-        }
-        let now = self.now();
-        let as_of = spot.map_or(now, |spot| spot.as_of);
-        let reach = &person.reach;
-        let reaches_nothing = |names: &Option<BTreeSet<String>>| names.as_ref().is_some_and(BTreeSet::is_empty);
-        if reaches_nothing(&reach.companies) || reaches_nothing(&reach.workflows) {
-            return Ok(TriagePage { as_of, rows: Vec::new(), next: None });
-        }
-        let triage = Triage { filter: filter.clone(), person: person.email.clone(), now };
-        let store = &self.inner.store;
-        let wanted = limit + 1;
-        let behind = spot.map(|spot| (spot.behind.since, spot.behind.id));
-        let mut places = match sort {
-            Sort::AtRisk => {
-                let steps = store.steps(&triage).await?;
-                let mut places = store.places(reach, &triage, &stretches(&steps, spot), wanted).await?;
-                order(&mut places, as_of);
-                places
-            }
-            Sort::Longest => store.places_by_age(reach, &triage, false, behind, wanted).await?,
-            Sort::Latest => store.places_by_age(reach, &triage, true, behind, wanted).await?,
-        };
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let has_next = places.len() > limit;
-        places.truncate(limit);
-        let next = places.last().filter(|_| has_next).map(|last| Spot { as_of, behind: *last });
-        let ids: Vec<OperationId> = places.iter().map(|place| place.id).collect();
-        let mut found: HashMap<OperationId, Operation> =
-            store.operations_of(&ids).await?.into_iter().map(|operation| (operation.id, operation)).collect();
-        // What was settled between the two reads is uncertain no more.
-        let rows = ids.iter().filter_map(|id| found.remove(id)).filter(|row| row.state.is_uncertain()).collect();
-        Ok(TriagePage { as_of, rows, next })
     }
 
     /// The rules of the operation's workflow for people who settle.

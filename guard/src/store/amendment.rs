@@ -60,6 +60,6 @@ pub trait Amendments: Send + Sync {
     /// Amendments that wait for approval and expire at or before `now`, the longest ago first, at most `limit`.
     async fn proposals_over(&self, now: Timestamp, limit: u32) -> Result<Vec<Amendment>, StoreFault>;
 
-    /// How many amendments wait for approval within reach, up to [`crate::summary::UNCERTAIN_COUNTED_MAX`].
-    async fn proposals_waiting(&self, reach: &Reach) -> Result<u32, StoreFault>;
+    /// How many amendments wait for approval within reach, counted up to `most`.
+    async fn proposals_waiting(&self, reach: &Reach, most: u32) -> Result<u32, StoreFault>;
 }

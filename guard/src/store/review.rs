@@ -4,11 +4,12 @@ use async_trait::async_trait;
 
 use crate::evidence::Evidence;
 use crate::id::{EvidenceId, OperationId};
+use crate::incident::{Glimpse, Unsettled};
 use crate::operation::Operation;
 use crate::refusal::StoreFault;
 use crate::review::Review;
 use crate::token::Reach;
-use crate::triage::{Place, Step, Stretch, Triage};
+use crate::triage::{Look, Part, Place, Seen, Step, Stretch, Triage};
 
 /// Reviews of uncertain operations.
 #[async_trait]
@@ -19,28 +20,20 @@ pub trait Reviews: Send + Sync {
     /// Evidence that is a file, with its bytes.
     async fn evidence_file(&self, id: EvidenceId) -> Result<Option<(Evidence, Vec<u8>)>, StoreFault>;
 
-    /// The steps of money of what is uncertain, the largest first; at most [`crate::triage::STEPS_MAX`].
-    async fn steps(&self, triage: &Triage) -> Result<Vec<Step>, StoreFault>;
+    /// The unknown operations within reach that were begun last, at most `limit`.
+    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Glimpse>, StoreFault>;
 
-    /// The places of each stretch within reach that the question asks for, at most `limit` of each.
-    async fn places(
-        &self,
-        reach: &Reach,
-        triage: &Triage,
-        stretches: &[Stretch],
-        limit: u32,
-    ) -> Result<Vec<Place>, StoreFault>;
+    /// What incidents are made of, of those of these operations that are unknown; at most [`crate::queue::PAGE_ROWS_MAX`] are asked for.
+    async fn unsettled(&self, operations: &[OperationId]) -> Result<Vec<Unsettled>, StoreFault>;
 
-    /// The places within reach that the question asks for by age alone: the longest uncertain first, or the latest. Behind a moment in
-    /// milliseconds and an id; at most `limit`.
-    async fn places_by_age(
-        &self,
-        reach: &Reach,
-        triage: &Triage,
-        latest_first: bool,
-        behind: Option<(i64, OperationId)>,
-        limit: u32,
-    ) -> Result<Vec<Place>, StoreFault>;
+    /// The steps of money of what is uncertain in each of these parts; at most [`crate::triage::STEPS_MAX`] of each.
+    async fn steps(&self, parts: &[Part]) -> Result<Vec<(Part, Step)>, StoreFault>;
+
+    /// Looks through each stretch for what is asked for, so far as the look says.
+    async fn places(&self, triage: &Triage, stretches: &[Stretch], look: Look) -> Result<Seen, StoreFault>;
+
+    /// The places that are asked for, where [`Triage::is_of_reviewed`]; none where people have claimed, or keep waiting, over `most`.
+    async fn places_reviewed(&self, triage: &Triage, most: u32) -> Result<Option<Vec<Place>>, StoreFault>;
 
     /// The operations with these ids, of those that there are; at most [`crate::queue::PAGE_ROWS_MAX`] are asked for.
     async fn operations_of(&self, ids: &[OperationId]) -> Result<Vec<Operation>, StoreFault>;

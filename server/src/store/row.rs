@@ -34,7 +34,7 @@ pub use reconciliation::{
 };
 pub use recovery::{AccessRow, RecoveryRow};
 pub use retention::{BodiesRow, HoldRow, to_drop};
-pub use review::ReviewRow;
+pub use review::{ReviewRow, UnsettledRow};
 pub use rules::{ReceivedRow, RuleProposalRow, WorkflowVersionRow};
 pub use sqlite::FromSqlite;
 

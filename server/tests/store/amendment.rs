@@ -294,11 +294,11 @@ async fn lists_go_page_by_page_within_reach(fresh: Fresh) {
     assert_eq!(of(Reach::EVERYTHING, None).await, 7);
     assert_eq!(of(Reach::over([], ["other".to_owned()]), None).await, 0);
     assert_eq!(of(Reach::EVERYTHING, Some(AmendmentStateName::Approved)).await, 0);
-    assert_eq!(store.proposals_waiting(&acme).await, Ok(6));
+    assert_eq!(store.proposals_waiting(&acme, 9).await, Ok(6));
     let operation = fresh.stored(elsewhere.operation).await;
     store.replace(with(&operation, rejected(), put(&expired_of(&elsewhere)))).await.unwrap();
     assert_eq!(of(Reach::EVERYTHING, Some(AmendmentStateName::Expired)).await, 1);
-    assert_eq!(store.proposals_waiting(&Reach::EVERYTHING).await, Ok(6));
+    assert_eq!(store.proposals_waiting(&Reach::EVERYTHING, 9).await, Ok(6));
     fresh.remove().await;
 }
 

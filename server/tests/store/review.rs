@@ -1,5 +1,6 @@
 //! Reviews: what people do about an uncertain operation is stored with its change, and gone with it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use guard::event::Resolution;
@@ -11,9 +12,12 @@ use guard::operation::Operation;
 use guard::recovery::Recovery;
 use guard::review::{Claim, Deferral, Proposal, Review, ReviewChange};
 use guard::state::{REASON_LEASE_EXPIRED, State, StateName};
-use guard::store::Replaced;
+use guard::store::{Replaced, Store};
 use guard::token::Reach;
-use guard::triage::{Cause, ClaimedBy, Place, Show, Spot, Step, Triage, TriageFilter, order, stretches};
+use guard::triage::{
+    Cause, ClaimedBy, Look, Part, Place, Places, Show, Sort, Spot, Step, Stretch, Triage, TriageFilter, Walk,
+    stretches, stretches_by_age,
+};
 
 use crate::support::{Fresh, actor, begun_as, change, confirmation, key, moment, now, on_both, uncertainty};
 
@@ -144,8 +148,35 @@ async fn uncertain(fresh: &Fresh, company: &str, document: &str, amount: Option<
     operation
 }
 
-fn triage(filter: TriageFilter) -> Triage {
-    Triage { filter, person: "ada@example.test".to_owned(), now: moment(0) }
+fn triage(filter: TriageFilter, sort: Sort, reach: &Reach) -> Triage {
+    Triage { filter, sort, reach: reach.clone(), person: "ada@example.test".to_owned(), now: moment(0) }
+}
+
+/// A page behind a spot, as the guard reads it.
+async fn page(store: &dyn Store, question: &Triage, spot: Option<Spot>, limit: u32) -> Places {
+    let as_of = moment(0);
+    if question.is_of_reviewed() {
+        let all = store.places_reviewed(question, 9).await.unwrap().unwrap();
+        return question.page_of(all, as_of, spot.as_ref(), limit);
+    }
+    let parts = question.parts();
+    let steps = store.steps(&parts).await.unwrap();
+    let mut walk = Walk::over(stretches(&steps, question.sort, spot.as_ref()), question.clone(), as_of, limit);
+    while let Some((stretches, look)) = walk.next() {
+        let seen = store.places(question, stretches, look).await.unwrap();
+        walk.take(seen);
+    }
+    let found = walk.page();
+    if question.sort.is_by_age() && parts.iter().all(Part::is_held_by_age) {
+        let whole = stretches_by_age(parts, spot.as_ref());
+        let mut walk = Walk::over(whole, question.clone(), as_of, limit);
+        while let Some((stretches, look)) = walk.next() {
+            let seen = store.places(question, stretches, look).await.unwrap();
+            walk.take(seen);
+        }
+        assert_eq!(walk.page(), found, "step by step or all at once: {question:?}");
+    }
+    found
 }
 
 fn place(operation: &Operation) -> Place {
@@ -158,50 +189,78 @@ fn place(operation: &Operation) -> Place {
 
 async fn the_queue_comes_by_money_times_age_page_by_page(fresh: Fresh) {
     let store = &fresh.database.store;
-    let reach = Reach::EVERYTHING;
-    let question = triage(TriageFilter { show: Show::All, ..TriageFilter::default() });
-    assert_eq!(store.steps(&question).await, Ok(Vec::new()));
+    let of = |filter: TriageFilter, sort| triage(TriageFilter { show: Show::All, ..filter }, sort, &Reach::EVERYTHING);
+    assert_eq!(store.steps(&[Part::All, Part::Company("ACME".to_owned())]).await, Ok(Vec::new()));
     let mut all = Vec::new();
     for number in 0..60_i64 {
         let amount = (number % 6 != 0).then_some(number * number * 37 % 900);
         let company = if number % 4 == 0 { "globex" } else { "ACME" };
-        all.push(place(&uncertain(&fresh, company, &format!("order {number}"), amount, number % 17).await));
+        let operation = uncertain(&fresh, company, &format!("order {number}"), amount, number % 17).await;
+        all.push((company, operation.state.name() == StateName::Disputed, place(&operation)));
     }
-    let steps = store.steps(&question).await.unwrap();
-    let mut known: Vec<Step> = all.iter().map(|place| place.step).collect();
-    known.sort_unstable_by(|left, right| right.cmp(left));
-    known.dedup();
-    assert_eq!(steps, known, "the database rounds as the guard does");
+    let globex = || Part::Company("globex".to_owned());
+    for part in
+        [Part::All, globex(), Part::Disputed, Part::Workflow("handoff".to_owned()), Part::Workflow("x".to_owned())]
+    {
+        let mut known: Vec<Step> = all
+            .iter()
+            .filter(|(company, is_disputed, _)| match &part {
+                Part::All => true,
+                Part::Disputed => *is_disputed,
+                Part::Company(name) => company == name,
+                Part::Workflow(name) => name == "handoff",
+            })
+            .map(|(_, _, place)| place.step)
+            .collect();
+        known.sort_unstable_by(|left, right| right.cmp(left));
+        known.dedup();
+        let known: Vec<(Part, Step)> = known.into_iter().map(|step| (part.clone(), step)).collect();
+        assert_eq!(store.steps(std::slice::from_ref(&part)).await, Ok(known), "the database rounds as the guard does");
+    }
 
     let as_of = moment(0);
-    let mut expected = all.clone();
-    order(&mut expected, as_of);
-    let mut read: Vec<Place> = Vec::new();
-    loop {
-        let spot = read.last().map(|last| Spot { as_of, behind: *last });
-        let mut page = store.places(&reach, &question, &stretches(&steps, spot.as_ref()), 7).await.unwrap();
-        order(&mut page, as_of);
-        page.truncate(7);
-        if page.is_empty() {
-            break;
+    let text = |text: &str| Some(text.to_owned());
+    let filters = [
+        TriageFilter::default(),
+        TriageFilter { company: text("globex"), ..TriageFilter::default() },
+        TriageFilter { workflow: text("handoff"), ..TriageFilter::default() },
+        TriageFilter { state: Some(StateName::Disputed), ..TriageFilter::default() },
+    ];
+    for (filter, sort) in filters.into_iter().flat_map(|filter| Sort::ALL.map(|sort| (filter.clone(), sort))) {
+        let question = of(filter, sort);
+        let fits = |(company, is_disputed, _): &&(&str, bool, Place)| {
+            question.filter.company.as_deref().is_none_or(|wanted| wanted == *company)
+                && (question.filter.state.is_none() || *is_disputed)
+        };
+        let mut expected: Vec<Place> = all.iter().filter(fits).map(|(_, _, place)| *place).collect();
+        question.order(&mut expected, as_of);
+        let mut read: Vec<Place> = Vec::new();
+        let mut spot = None;
+        loop {
+            let Places { rows, next } = page(store.as_ref(), &question, spot, 7).await;
+            read.extend(rows);
+            let Some(behind) = next else { break };
+            spot = Some(Spot { as_of, behind });
         }
-        read.extend(page);
+        assert_eq!(read, expected, "{question:?}");
     }
-    assert_eq!(read, expected);
 
-    let company =
-        |company: &str| TriageFilter { company: Some(company.to_owned()), show: Show::All, ..TriageFilter::default() };
-    let of_company = store.steps(&triage(company("globex"))).await.unwrap();
-    assert!(of_company.len() < steps.len() && of_company.iter().all(|step| steps.contains(step)));
-
-    // By age, both ways, behind a place.
-    let mut by_age = all.clone();
+    // How far a look looks: rows that fit, and rows.
+    let rare = of(TriageFilter { company: text("globex"), ..TriageFilter::default() }, Sort::Longest);
+    let mut by_age: Vec<Place> = all.iter().map(|(_, _, place)| *place).collect();
     by_age.sort_unstable_by_key(|place| (place.since, place.id));
-    let found = store.places_by_age(&reach, &question, false, Some((by_age[9].since, by_age[9].id)), 5).await;
-    assert_eq!(found, Ok(by_age[10..15].to_vec()));
-    by_age.reverse();
-    let found = store.places_by_age(&reach, &question, true, Some((by_age[9].since, by_age[9].id)), 5).await;
-    assert_eq!(found, Ok(by_age[10..15].to_vec()));
+    let companies: HashMap<OperationId, &str> = all.iter().map(|(company, _, place)| (place.id, *company)).collect();
+    let stretch = [Stretch { part: Part::All, step: None, behind: Some((by_age[9].since, by_age[9].id)) }];
+    for (rows, seen) in [(2, 40), (9, 12), (60, 60)] {
+        let found = store.places(&rare, &stretch, Look { rows, seen }).await.unwrap();
+        let looked: Vec<Place> = by_age[10..].iter().take(seen as usize).copied().collect();
+        let mut fitting: Vec<Place> = looked.iter().filter(|place| companies[&place.id] == "globex").copied().collect();
+        let is_full = fitting.len() >= rows as usize;
+        fitting.truncate(rows as usize);
+        let stop = if is_full { fitting.last() } else { looked.last().filter(|_| looked.len() == seen as usize) };
+        assert_eq!(found.stops, stop.map(|stop| (0, *stop)).into_iter().collect::<Vec<_>>(), "{rows} of {seen}");
+        assert_eq!(found.places, fitting, "{rows} of {seen}");
+    }
     let ids = [by_age[3].id, OperationId::from_u128(7), by_age[1].id];
     assert_eq!(store.operations_of(&ids).await.unwrap().len(), 2);
     fresh.remove().await;
@@ -249,14 +308,17 @@ async fn the_queue_is_filtered(fresh: Fresh) {
         (TriageFilter { workflow: text("other"), ..all() }, &Reach::EVERYTHING, vec![]),
     ];
     for (filter, reach, expected) in cases {
-        let question = triage(filter);
-        let found = store.places_by_age(reach, &question, false, None, 9).await.unwrap();
-        assert_eq!(found.iter().map(|place| place.id).collect::<Vec<_>>(), expected, "{question:?}");
-        // The other order holds the same.
-        let steps = store.steps(&question).await.unwrap();
-        let mut found = store.places(reach, &question, &stretches(&steps, None), 9).await.unwrap();
-        found.sort_unstable_by_key(|place| (place.since, place.id));
-        assert_eq!(found.iter().map(|place| place.id).collect::<Vec<_>>(), expected, "{question:?}");
+        for sort in Sort::ALL {
+            let question = triage(filter.clone(), sort, reach);
+            let Places { mut rows, next } = page(store.as_ref(), &question, None, 9).await;
+            assert_eq!(next, None, "{question:?}");
+            // The order is looked at elsewhere.
+            rows.sort_unstable_by_key(|place| (place.since, place.id));
+            assert_eq!(rows.iter().map(|place| place.id).collect::<Vec<_>>(), expected, "{question:?}");
+        }
     }
+    let waiting = triage(TriageFilter { show: Show::Waiting, ..all() }, Sort::AtRisk, &Reach::EVERYTHING);
+    assert_eq!(store.places_reviewed(&waiting, 1).await.unwrap().unwrap().len(), 1);
+    assert_eq!(store.places_reviewed(&waiting, 0).await, Ok(None), "more than that");
     fresh.remove().await;
 }

@@ -10,6 +10,7 @@ use crate::queue::{Cursor, PageRequest};
 use crate::refusal::Refusal;
 use crate::service::{Guard, REVISIONS_LISTED_MAX};
 use crate::state::StateName;
+use crate::summary::UNCERTAIN_COUNTED_MAX;
 use crate::token::Reach;
 use crate::view::OperationView;
 use crate::workflow::Correction;
@@ -145,6 +146,6 @@ impl Guard {
     /// # Errors
     /// The store's fault.
     pub async fn proposals_waiting(&self, reach: &Reach) -> Result<u32, Refusal> {
-        Ok(self.inner.store.proposals_waiting(reach).await?)
+        Ok(self.inner.store.proposals_waiting(reach, UNCERTAIN_COUNTED_MAX).await?)
     }
 }

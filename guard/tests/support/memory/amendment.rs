@@ -101,12 +101,12 @@ impl Amendments for Memory {
         Ok(over.take(limit as usize).cloned().collect())
     }
 
-    async fn proposals_waiting(&self, reach: &Reach) -> Result<u32, StoreFault> {
+    async fn proposals_waiting(&self, reach: &Reach, most: u32) -> Result<u32, StoreFault> {
         let tables = self.tables();
         let waiting = tables.amendments.iter().filter(|(amendment, _)| {
             amendment.state.name() == AmendmentStateName::AwaitingApproval
                 && is_within(reach, &tables.operations[&amendment.operation])
         });
-        Ok(u32::try_from(waiting.count()).unwrap())
+        Ok(u32::try_from(waiting.take(most as usize).count()).unwrap())
     }
 }

@@ -1,8 +1,11 @@
 //! Reviews of uncertain operations.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use guard::evidence::Evidence;
 use guard::id::{EvidenceId, OperationId};
+use guard::incident::{Glimpse, Unsettled};
 use guard::money::Money;
 use guard::operation::Operation;
 use guard::refusal::StoreFault;
@@ -10,7 +13,7 @@ use guard::review::{Review, ReviewChange};
 use guard::state::{REASON_LEASE_EXPIRED, State, StateName};
 use guard::store::Reviews;
 use guard::token::Reach;
-use guard::triage::{Cause, ClaimedBy, Place, Show, Step, Stretch, Triage};
+use guard::triage::{Cause, ClaimedBy, Look, Part, Place, Seen, Show, Sort, Step, Stretch, Triage};
 
 use super::{Memory, Tables};
 
@@ -41,50 +44,87 @@ impl Reviews for Memory {
         Ok(evidence.cloned().zip(tables.files.get(&id).cloned()))
     }
 
-    async fn steps(&self, _: &Triage) -> Result<Vec<Step>, StoreFault> {
-        let mut steps: Vec<Step> =
-            self.tables().operations.values().filter_map(place).map(|place| place.step).collect();
-        steps.sort_unstable_by(|left, right| right.cmp(left));
-        steps.dedup();
-        Ok(steps)
-    }
-
-    async fn places(
-        &self,
-        reach: &Reach,
-        triage: &Triage,
-        stretches: &[Stretch],
-        limit: u32,
-    ) -> Result<Vec<Place>, StoreFault> {
-        let mut places = self.asked_for(reach, triage);
-        places.sort_unstable_by_key(|place| (place.since, place.id));
-        let of = |stretch: &Stretch| {
-            let Stretch { step, since, id } = *stretch;
-            let is_behind = move |place: &&Place| place.step == step && (place.since, place.id.as_u128()) > (since, id);
-            places.iter().filter(is_behind).take(limit as usize).copied().collect::<Vec<_>>()
+    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Glimpse>, StoreFault> {
+        let tables = self.tables();
+        let glimpse = |operation: &Operation| {
+            let State::Unknown { since, .. } = &operation.state else { return None };
+            let (workflow, company) = (operation.key.workflow.as_str(), operation.key.company.as_str());
+            let is_within = reach.company(company) && reach.workflow(workflow);
+            is_within.then(|| Glimpse { id: operation.id, workflow: workflow.to_owned(), since: *since })
         };
-        Ok(stretches.iter().flat_map(of).collect())
+        let mut found: Vec<Glimpse> = tables.operations.values().filter_map(glimpse).collect();
+        found.sort_unstable_by_key(|glimpse| std::cmp::Reverse(glimpse.id));
+        found.truncate(limit as usize);
+        Ok(found)
     }
 
-    async fn places_by_age(
-        &self,
-        reach: &Reach,
-        triage: &Triage,
-        latest_first: bool,
-        behind: Option<(i64, OperationId)>,
-        limit: u32,
-    ) -> Result<Vec<Place>, StoreFault> {
-        let mut places = self.asked_for(reach, triage);
-        places.sort_unstable_by_key(|place| (place.since, place.id));
-        if latest_first {
-            places.reverse();
-        }
-        let is_behind = |place: &Place| {
-            behind.is_none_or(|behind| {
-                if latest_first { (place.since, place.id) < behind } else { (place.since, place.id) > behind }
+    async fn unsettled(&self, operations: &[OperationId]) -> Result<Vec<Unsettled>, StoreFault> {
+        let tables = self.tables();
+        let unsettled = |operation: &Operation| {
+            let State::Unknown { since, reason } = &operation.state else { return None };
+            Some(Unsettled {
+                id: operation.id,
+                workflow: operation.key.workflow.as_str().to_owned(),
+                company: operation.key.company.as_str().to_owned(),
+                since: *since,
+                reason: reason.clone(),
+                money: operation.money.clone(),
             })
         };
-        Ok(places.into_iter().filter(is_behind).take(limit as usize).collect())
+        Ok(operations.iter().filter_map(|id| tables.operations.get(id)).filter_map(unsettled).collect())
+    }
+
+    async fn steps(&self, parts: &[Part]) -> Result<Vec<(Part, Step)>, StoreFault> {
+        let tables = self.tables();
+        let of = |part: &Part| {
+            let held = tables.operations.values().filter(|operation| holds(part, operation));
+            let steps: BTreeSet<Step> = held.filter_map(place).map(|place| place.step).collect();
+            steps.into_iter().map(|step| (part.clone(), step)).collect::<Vec<_>>()
+        };
+        Ok(parts.iter().flat_map(of).collect())
+    }
+
+    async fn places(&self, triage: &Triage, stretches: &[Stretch], look: Look) -> Result<Seen, StoreFault> {
+        let tables = self.tables();
+        let mut seen = Seen::default();
+        for (number, Stretch { part, step, behind }) in stretches.iter().enumerate() {
+            let held = tables.operations.values().filter(|operation| holds(part, operation));
+            let mut places: Vec<(Place, &Operation)> =
+                held.filter_map(|operation| Some((place(operation)?, operation))).collect();
+            places.sort_unstable_by_key(|(place, _)| (place.since, place.id));
+            if triage.sort == Sort::Latest {
+                places.reverse();
+            }
+            let is_behind = |place: &Place| {
+                behind.is_none_or(|behind| {
+                    let key = (place.since, place.id);
+                    if triage.sort == Sort::Latest { key < behind } else { key > behind }
+                })
+            };
+            let (mut fitting, mut looked) = (0, 0);
+            for (place, operation) in places {
+                if step.is_some_and(|step| step != place.step) || !is_behind(&place) {
+                    continue;
+                }
+                looked += 1;
+                if tables.is_asked_for(triage, operation) {
+                    fitting += 1;
+                    seen.places.push(place);
+                }
+                if fitting == look.rows || looked == look.seen {
+                    seen.stops.push((number, place));
+                    break;
+                }
+            }
+        }
+        Ok(seen)
+    }
+
+    async fn places_reviewed(&self, triage: &Triage, most: u32) -> Result<Option<Vec<Place>>, StoreFault> {
+        let tables = self.tables();
+        let asked = tables.operations.values().filter(|operation| tables.is_asked_for(triage, operation));
+        let places: Vec<Place> = asked.filter_map(place).collect();
+        Ok((places.len() <= most as usize).then_some(places))
     }
 
     async fn operations_of(&self, ids: &[OperationId]) -> Result<Vec<Operation>, StoreFault> {
@@ -93,46 +133,51 @@ impl Reviews for Memory {
     }
 }
 
-impl Memory {
-    fn asked_for(&self, reach: &Reach, triage: &Triage) -> Vec<Place> {
-        let tables = self.tables();
-        let Triage { filter, person, now } = triage;
-        let is_asked_for = |operation: &&Operation| {
-            let key = &operation.key;
-            let is = |wanted: &Option<String>, held: &str| wanted.as_deref().is_none_or(|wanted| wanted == held);
-            let review = tables.reviews.get(&operation.id);
-            let claim = review.and_then(|review| review.claim_at(*now));
-            let waits = review.is_some_and(|review| review.deferral_at(*now).is_some());
-            let is_disputed = operation.state.name() == StateName::Disputed;
-            let is_lease_ended =
-                matches!(&operation.state, State::Unknown { reason, .. } if reason == REASON_LEASE_EXPIRED);
-            let cause = match (is_disputed, is_lease_ended) {
-                (true, _) => Cause::Disputed,
-                (false, true) => Cause::LeaseEnded,
-                (false, false) => Cause::Reported,
-            };
-            let recovery = tables.recoveries.get(&operation.id);
-            let looks = recovery.is_some_and(|recovery| recovery.exhausted_at.is_none());
-            reach.company(key.company.as_str())
-                && reach.workflow(key.workflow.as_str())
-                && is(&filter.workflow, key.workflow.as_str())
-                && is(&filter.company, key.company.as_str())
-                && is(&filter.currency, operation.money.as_ref().map_or("", |money| money.currency.as_str()))
-                && filter.state.is_none_or(|state| state == operation.state.name())
-                && filter.cause.is_none_or(|wanted| wanted == cause)
-                && match filter.claim {
-                    None => true,
-                    Some(ClaimedBy::Me) => claim.is_some_and(|claim| claim.by == *person),
-                    Some(ClaimedBy::Nobody) => claim.is_none(),
-                }
-                && match filter.show {
-                    Show::All => true,
-                    Show::Now => !waits,
-                    Show::Waiting => waits,
-                    Show::NeedsMe => !waits && (is_disputed || !looks),
-                }
+fn holds(part: &Part, operation: &Operation) -> bool {
+    match part {
+        Part::All => true,
+        Part::Disputed => operation.state.name() == StateName::Disputed,
+        Part::Company(company) => operation.key.company.as_str() == company,
+        Part::Workflow(workflow) => operation.key.workflow.as_str() == workflow,
+    }
+}
+
+impl Tables {
+    fn is_asked_for(&self, triage: &Triage, operation: &Operation) -> bool {
+        let Triage { filter, reach, person, now, .. } = triage;
+        let key = &operation.key;
+        let is = |wanted: &Option<String>, held: &str| wanted.as_deref().is_none_or(|wanted| wanted == held);
+        let review = self.reviews.get(&operation.id);
+        let claim = review.and_then(|review| review.claim_at(*now));
+        let waits = review.is_some_and(|review| review.deferral_at(*now).is_some());
+        let is_disputed = operation.state.name() == StateName::Disputed;
+        let is_lease_ended =
+            matches!(&operation.state, State::Unknown { reason, .. } if reason == REASON_LEASE_EXPIRED);
+        let cause = match (is_disputed, is_lease_ended) {
+            (true, _) => Cause::Disputed,
+            (false, true) => Cause::LeaseEnded,
+            (false, false) => Cause::Reported,
         };
-        tables.operations.values().filter(is_asked_for).filter_map(place).collect()
+        let recovery = self.recoveries.get(&operation.id);
+        let looks = recovery.is_some_and(|recovery| recovery.exhausted_at.is_none());
+        reach.company(key.company.as_str())
+            && reach.workflow(key.workflow.as_str())
+            && is(&filter.workflow, key.workflow.as_str())
+            && is(&filter.company, key.company.as_str())
+            && is(&filter.currency, operation.money.as_ref().map_or("", |money| money.currency.as_str()))
+            && filter.state.is_none_or(|state| state == operation.state.name())
+            && filter.cause.is_none_or(|wanted| wanted == cause)
+            && match filter.claim {
+                None => true,
+                Some(ClaimedBy::Me) => claim.is_some_and(|claim| claim.by == *person),
+                Some(ClaimedBy::Nobody) => claim.is_none(),
+            }
+            && match filter.show {
+                Show::All => true,
+                Show::Now => !waits,
+                Show::Waiting => waits,
+                Show::NeedsMe => !waits && (is_disputed || !looks),
+            }
     }
 }
 

@@ -9,7 +9,6 @@ use guard::operation::Operation;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
 use guard::store::{AmendmentChange, Amendments};
-use guard::summary::UNCERTAIN_COUNTED_MAX;
 use guard::token::Reach;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
@@ -196,10 +195,10 @@ impl Amendments for PostgresStore {
         self.all::<AmendmentRow, _>(sqlx::query(&sql).bind(now.timestamp_millis()).bind(i64::from(limit))).await
     }
 
-    async fn proposals_waiting(&self, reach: &Reach) -> Result<u32, StoreFault> {
+    async fn proposals_waiting(&self, reach: &Reach, most: u32) -> Result<u32, StoreFault> {
         let mut query = QueryBuilder::new("SELECT count(*) FROM (SELECT");
         push_within(&mut query, reach, Some(AmendmentStateName::AwaitingApproval));
-        query.push(" LIMIT ").push_bind(i64::from(UNCERTAIN_COUNTED_MAX)).push(") AS waiting");
+        query.push(" LIMIT ").push_bind(i64::from(most)).push(") AS waiting");
         let mut connection = self.connection().await?;
         let counted = query.build_query_scalar().fetch_one(&mut *connection);
         let counted: i64 = bounded(counted).await.map_err(|trouble| trouble.fault(&"counts"))?;

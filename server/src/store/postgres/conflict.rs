@@ -1,12 +1,11 @@
 //! Conflicts by their own ids, and as a queue. Every list is read from an index behind a key, up to a limit.
 
 use async_trait::async_trait;
-use guard::conflict::{Conflict, ConflictFilter, ConflictGroup, ConflictOrder, place_key};
+use guard::conflict::{CONFLICTS_GROUPED_MAX, Conflict, ConflictFilter, ConflictGroup, ConflictOrder, place_key};
 use guard::id::ConflictId;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
 use guard::store::Conflicts;
-use guard::summary::UNCERTAIN_COUNTED_MAX;
 use guard::token::Reach;
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
@@ -64,14 +63,15 @@ fn push_texts(query: &mut QueryBuilder<'static, Postgres>, filter: &ConflictFilt
 
 fn groups(reach: &Reach, filter: &ConflictFilter, limit: u32) -> QueryBuilder<'static, Postgres> {
     let mut query = QueryBuilder::new(
-        "SELECT workflow, min(places) AS places, count(*) AS open, sum(hits)::bigint AS hits, min(opened_at) AS oldest_at FROM ( \
-         SELECT workflow, grouping_key, places, hits, opened_at FROM conflict WHERE is_open",
+        "SELECT workflow, (SELECT places FROM conflict WHERE id = first) AS places, open, hits, oldest_at FROM ( \
+         SELECT workflow, (array_agg(id ORDER BY id))[1] AS first, count(*) AS open, sum(hits)::bigint AS hits, \
+         min(opened_at) AS oldest_at FROM (SELECT workflow, grouping_key, id, hits, opened_at FROM conflict WHERE is_open",
     );
     push_texts(&mut query, filter);
     push_reach(&mut query, reach, "conflict");
-    query.push(" ORDER BY id LIMIT ").push_bind(i64::from(UNCERTAIN_COUNTED_MAX));
-    query.push(") AS counted GROUP BY workflow, grouping_key ORDER BY count(*) DESC, min(opened_at) LIMIT ");
-    query.push_bind(i64::from(limit));
+    query.push(" ORDER BY id LIMIT ").push_bind(i64::from(CONFLICTS_GROUPED_MAX));
+    query.push(") AS counted GROUP BY workflow, grouping_key ORDER BY open DESC, oldest_at LIMIT ");
+    query.push_bind(i64::from(limit)).push(") AS grouped ORDER BY open DESC, oldest_at");
     query
 }
 

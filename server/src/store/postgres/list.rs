@@ -15,6 +15,7 @@ use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::store::behind::{UPPER_HALF, whole};
+use crate::store::few_companies;
 use crate::store::row::{OperationRow, Place};
 
 /// A page of what is uncertain as one statement; none where nothing can be on it.
@@ -153,28 +154,70 @@ struct AtRisk {
     lower: Option<i64>,
 }
 
+/// The first rows of a table within reach, at most so many. Where the reach names few companies, those of each are looked for by
+/// themselves: among those of all they may be rare.
+struct FirstRows {
+    table: &'static str,
+    columns: &'static str,
+    condition: &'static str,
+    order: &'static str,
+    most: u32,
+}
+
+impl FirstRows {
+    fn push(&self, query: &mut QueryBuilder<'static, Postgres>, reach: &Reach) {
+        let Self { table, columns, condition, order, most } = self;
+        let stretch = format!("SELECT {columns} FROM {table} WHERE {condition}");
+        let end = format!(" ORDER BY {order} LIMIT ");
+        let Some(companies) = few_companies(reach) else {
+            query.push(stretch);
+            push_reach(query, reach, table);
+            query.push(end).push_bind(i64::from(*most));
+            return;
+        };
+        let companies: Vec<String> = companies.iter().cloned().collect();
+        query.push(format!("SELECT {columns} FROM unnest(")).push_bind(companies);
+        query.push(format!("::text[]) AS reached (name) CROSS JOIN LATERAL ({stretch} AND company = reached.name"));
+        let workflows = Reach { companies: None, workflows: reach.workflows.clone() };
+        push_reach(query, &workflows, table);
+        query.push(&end).push_bind(i64::from(*most)).push(") AS first_of").push(end).push_bind(i64::from(*most));
+    }
+}
+
+/// The money in what is uncertain within reach, the oldest first, as far as it is counted.
+fn uncertain_money(reach: &Reach, most: u32) -> QueryBuilder<'static, Postgres> {
+    let mut query = QueryBuilder::new(format!(
+        "SELECT count(*) AS number, min(state_since) AS oldest_since, currency, \
+         sum(ten_thousandths / {UPPER_HALF})::bigint AS upper, sum(ten_thousandths % {UPPER_HALF})::bigint AS lower FROM (",
+    ));
+    let first = FirstRows {
+        table: "operation",
+        columns: "state_since, id, currency, ten_thousandths",
+        condition: "state IN ('unknown', 'disputed')",
+        order: "state_since, id",
+        most,
+    };
+    first.push(&mut query, reach);
+    query.push(") AS uncertain GROUP BY currency ORDER BY currency COLLATE \"C\"");
+    query
+}
+
+/// How many conflicts are open within reach, as far as they are counted.
+fn open_conflicts(reach: &Reach, most: u32) -> QueryBuilder<'static, Postgres> {
+    let mut query = QueryBuilder::new("SELECT count(*) FROM (");
+    FirstRows { table: "conflict", columns: "id", condition: "is_open", order: "id", most }.push(&mut query, reach);
+    query.push(") AS open");
+    query
+}
+
 /// What waits for a person within reach, up to a number of each.
 pub(super) async fn waiting(
     connection: &mut PgConnection,
     reach: &Reach,
     most: u32,
 ) -> Result<Waiting, super::ReadError> {
-    let bound = i64::from(most);
-    let mut uncertain = QueryBuilder::new(format!(
-        "SELECT count(*) AS number, min(state_since) AS oldest_since, currency, \
-         sum(ten_thousandths / {UPPER_HALF})::bigint AS upper, sum(ten_thousandths % {UPPER_HALF})::bigint AS lower FROM ( \
-         SELECT state_since, currency, ten_thousandths FROM operation WHERE state IN ('unknown', 'disputed')",
-    ));
-    push_reach(&mut uncertain, reach, "operation");
-    uncertain.push(" ORDER BY state_since, id LIMIT ").push_bind(bound);
-    uncertain.push(") AS uncertain GROUP BY currency ORDER BY currency COLLATE \"C\"");
-    let rows: Vec<AtRisk> = uncertain.build_query_as().fetch_all(&mut *connection).await?;
-
-    let mut open = QueryBuilder::new("SELECT count(*) FROM ( SELECT FROM conflict");
-    open.push(" WHERE conflict.is_open");
-    push_reach(&mut open, reach, "conflict");
-    open.push(" LIMIT ").push_bind(bound).push(") AS open");
-    let open: i64 = open.build_query_scalar().fetch_one(&mut *connection).await?;
+    let rows: Vec<AtRisk> = uncertain_money(reach, most).build_query_as().fetch_all(&mut *connection).await?;
+    let open: i64 = open_conflicts(reach, most).build_query_scalar().fetch_one(&mut *connection).await?;
 
     let place = Place::new("operation", &"uncertain");
     let mut waiting = Waiting { open_conflicts: place.number("is_open", open)?, ..Waiting::default() };

@@ -3,18 +3,21 @@
 use async_trait::async_trait;
 use guard::evidence::Evidence;
 use guard::id::{EvidenceId, OperationId};
+use guard::incident::{Glimpse, Unsettled};
 use guard::operation::Operation;
 use guard::refusal::StoreFault;
 use guard::review::{Review, ReviewChange};
 use guard::store::Reviews;
 use guard::token::Reach;
-use guard::triage::{Place, Step, Stretch, Triage};
-use sqlx::{PgConnection, Postgres, QueryBuilder};
+use guard::triage::{Look, Part, Place, Seen, Step, Stretch, Triage};
+use sqlx::{PgConnection, QueryBuilder};
 use uuid::Uuid;
 
 use super::connection::bounded;
+use super::list::push_reach;
 use super::{PostgresStore, triage, uuid};
-use crate::store::row::{EvidenceRow, OperationRow, ReviewRow};
+use crate::store::glimpse;
+use crate::store::row::{EvidenceRow, OperationRow, ReviewRow, UnsettledRow};
 
 /// What changes of operations make of their reviews.
 #[derive(Default)]
@@ -90,33 +93,63 @@ impl Reviews for PostgresStore {
         Ok(evidence.zip(content))
     }
 
-    async fn steps(&self, triage: &Triage) -> Result<Vec<Step>, StoreFault> {
+    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Glimpse>, StoreFault> {
+        let mut query = QueryBuilder::new("SELECT id, workflow, state_since FROM operation WHERE state = 'unknown'");
+        push_reach(&mut query, reach, "operation");
+        // The order of the whole index of what is not confirmed, so that no other answers.
+        query.push(" AND state <> 'confirmed' AND (state, id) >= ('unknown', ").push_bind(Uuid::nil());
+        query.push(") ORDER BY state DESC, id DESC LIMIT ").push_bind(i64::from(limit));
         let mut connection = self.connection().await?;
-        let mut question = triage::steps(triage);
-        let steps = bounded(question.build_query_scalar().fetch_all(&mut *connection)).await;
-        let steps: Vec<i64> = steps.map_err(|trouble| trouble.fault(&""))?;
-        Ok(steps.into_iter().map(Step::from_number).collect())
+        let found = bounded(query.build_query_as::<(Uuid, String, i64)>().fetch_all(&mut *connection)).await;
+        let found = found.map_err(|trouble| trouble.fault(&""))?.into_iter();
+        found.map(|(id, workflow, since)| glimpse((id.as_u128(), workflow, since))).collect()
     }
 
-    async fn places(
-        &self,
-        reach: &Reach,
-        triage: &Triage,
-        stretches: &[Stretch],
-        limit: u32,
-    ) -> Result<Vec<Place>, StoreFault> {
-        self.found(triage::places(reach, triage, stretches, limit)).await
+    async fn unsettled(&self, operations: &[OperationId]) -> Result<Vec<Unsettled>, StoreFault> {
+        // A list of none implies whatever a partial index asks, and may be looked for in all of its rows.
+        if operations.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<Uuid> = operations.iter().map(|id| uuid(*id)).collect();
+        // What is unknown is looked for by its id, not the other way round.
+        let sql =
+            format!("SELECT {} FROM operation WHERE id = ANY($1) AND state || '' = 'unknown'", UnsettledRow::COLUMNS);
+        self.all::<UnsettledRow, _>(sqlx::query(&sql).bind(ids)).await
     }
 
-    async fn places_by_age(
-        &self,
-        reach: &Reach,
-        triage: &Triage,
-        latest_first: bool,
-        behind: Option<(i64, OperationId)>,
-        limit: u32,
-    ) -> Result<Vec<Place>, StoreFault> {
-        self.found(triage::places_by_age(reach, triage, latest_first, behind, limit)).await
+    async fn steps(&self, parts: &[Part]) -> Result<Vec<(Part, Step)>, StoreFault> {
+        let mut connection = self.connection().await?;
+        let mut steps = Vec::new();
+        for part in parts {
+            let found = bounded(triage::steps(part).build_query_scalar().fetch_all(&mut *connection)).await;
+            let found: Vec<i64> = found.map_err(|trouble| trouble.fault(&""))?;
+            steps.extend(found.into_iter().map(|number| (part.clone(), Step::from_number(number))));
+        }
+        Ok(steps)
+    }
+
+    async fn places(&self, triage: &Triage, stretches: &[Stretch], look: Look) -> Result<Seen, StoreFault> {
+        let Some(mut question) = triage::places(triage, stretches, look) else { return Ok(Seen::default()) };
+        let mut connection = self.connection().await?;
+        let found = bounded(question.build_query_as::<triage::Looked>().fetch_all(&mut *connection)).await;
+        Ok(triage::seen(&found.map_err(|trouble| trouble.fault(&""))?, look))
+    }
+
+    async fn places_reviewed(&self, triage: &Triage, most: u32) -> Result<Option<Vec<Place>>, StoreFault> {
+        let mut question = triage::places_reviewed(triage, most);
+        let mut connection = self.connection().await?;
+        let found = bounded(question.build_query_as::<(i64, i64, Uuid, bool)>().fetch_all(&mut *connection)).await;
+        let found = found.map_err(|trouble| trouble.fault(&""))?;
+        if found.len() > usize::try_from(most).unwrap_or(usize::MAX) {
+            return Ok(None);
+        }
+        let fitting = found.into_iter().filter(|(_, _, _, fits)| *fits);
+        let place = |(step, since, id, _): (i64, i64, Uuid, bool)| Place {
+            step: Step::from_number(step),
+            since,
+            id: OperationId::from_u128(id.as_u128()),
+        };
+        Ok(Some(fitting.map(place).collect()))
     }
 
     async fn operations_of(&self, ids: &[OperationId]) -> Result<Vec<Operation>, StoreFault> {
@@ -127,19 +160,5 @@ impl Reviews for PostgresStore {
         let ids: Vec<Uuid> = ids.iter().map(|id| uuid(*id)).collect();
         let sql = format!("SELECT {} FROM operation WHERE id = ANY($1)", OperationRow::COLUMNS);
         self.all::<OperationRow, _>(sqlx::query(&sql).bind(ids)).await
-    }
-}
-
-impl PostgresStore {
-    /// The places that a question finds.
-    async fn found(&self, mut question: QueryBuilder<'static, Postgres>) -> Result<Vec<Place>, StoreFault> {
-        let mut connection = self.connection().await?;
-        let found = bounded(question.build_query_as::<(i64, i64, Uuid)>().fetch_all(&mut *connection)).await;
-        let place = |(step, since, id): (i64, i64, Uuid)| Place {
-            step: Step::from_number(step),
-            since,
-            id: OperationId::from_u128(id.as_u128()),
-        };
-        Ok(found.map_err(|trouble| trouble.fault(&""))?.into_iter().map(place).collect())
     }
 }

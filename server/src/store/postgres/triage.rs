@@ -2,13 +2,11 @@
 
 use guard::id::OperationId;
 use guard::state::REASON_LEASE_EXPIRED;
-use guard::token::Reach;
-use guard::triage::{Cause, ClaimedBy, STEPS_MAX, Show, Stretch, Triage};
-use sqlx::{Postgres, QueryBuilder};
+use guard::triage::{Cause, ClaimedBy, Look, Part, Place, STEPS_MAX, Seen, Show, Sort, Step, Stretch, Triage};
+use sqlx::{FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use super::list::push_reach;
-use super::uuid;
 
 /// What makes an operation uncertain, as the indexes of the queue say it.
 const UNCERTAIN: &str = "state IN ('unknown', 'disputed')";
@@ -16,12 +14,29 @@ const UNCERTAIN: &str = "state IN ('unknown', 'disputed')";
 /// What is at stake, rounded to its step, as the indexes of the queue say it.
 const AT_RISK: &str = "at_risk(ten_thousandths)";
 
-/// The steps that there are, each found by one look at an index: no row between them is read.
-pub(super) fn steps(triage: &Triage) -> QueryBuilder<'static, Postgres> {
+/// What the index of a part holds, the column by which it starts, and the name that stands there.
+fn held(part: &Part) -> (&'static str, Option<(&'static str, &String)>) {
+    match part {
+        Part::All => (UNCERTAIN, None),
+        Part::Disputed => ("state = 'disputed'", None),
+        Part::Company(name) => (UNCERTAIN, Some(("company", name))),
+        Part::Workflow(name) => (UNCERTAIN, Some(("workflow", name))),
+    }
+}
+
+/// The steps that there are in a part, each found by one look at an index: no row between them is read.
+pub(super) fn steps(part: &Part) -> QueryBuilder<'static, Postgres> {
+    let (held, start) = held(part);
+    let push_largest = |query: &mut QueryBuilder<'static, Postgres>| {
+        query.push(format!("SELECT {AT_RISK} FROM operation WHERE {held}"));
+        if let Some((column, name)) = start {
+            query.push(format!(" AND {column} = ")).push_bind(name.clone());
+        }
+    };
     let mut query = QueryBuilder::new("WITH RECURSIVE step (number) AS ((");
-    push_largest(&mut query, triage);
+    push_largest(&mut query);
     query.push(format!(" ORDER BY {AT_RISK} DESC LIMIT 1) UNION ALL SELECT ("));
-    push_largest(&mut query, triage);
+    push_largest(&mut query);
     query.push(format!(
         " AND {AT_RISK} < step.number ORDER BY {AT_RISK} DESC LIMIT 1) FROM step WHERE step.number IS NOT NULL) \
          SELECT number FROM step WHERE number IS NOT NULL LIMIT {STEPS_MAX}"
@@ -29,63 +44,113 @@ pub(super) fn steps(triage: &Triage) -> QueryBuilder<'static, Postgres> {
     query
 }
 
-fn push_largest(query: &mut QueryBuilder<'static, Postgres>, triage: &Triage) {
-    query.push(format!("SELECT {AT_RISK} FROM operation WHERE {UNCERTAIN}"));
-    match (&triage.filter.workflow, &triage.filter.company) {
-        (_, Some(company)) => {
-            query.push(" AND company = ").push_bind(company.clone());
-        }
-        (Some(workflow), None) => {
-            query.push(" AND workflow = ").push_bind(workflow.clone());
-        }
-        (None, None) => {}
-    }
+/// A row of [`places`]: the number of the stretch, where looking at it ended if before its end, and a place that fits if there is one.
+#[derive(FromRow)]
+pub(super) struct Looked {
+    number: i64,
+    stop_step: Option<i64>,
+    stop_since: Option<i64>,
+    stop_id: Option<Uuid>,
+    step: Option<i64>,
+    since: Option<i64>,
+    id: Option<Uuid>,
 }
 
-/// The places of each stretch.
-pub(super) fn places(
-    reach: &Reach,
-    triage: &Triage,
-    stretches: &[Stretch],
-    limit: u32,
-) -> QueryBuilder<'static, Postgres> {
-    let steps: Vec<i64> = stretches.iter().map(|stretch| stretch.step.number()).collect();
-    let moments: Vec<i64> = stretches.iter().map(|stretch| stretch.since).collect();
-    let ids: Vec<Uuid> = stretches.iter().map(|stretch| Uuid::from_u128(stretch.id)).collect();
-    let mut query = QueryBuilder::new("SELECT place.* FROM unnest(");
-    query.push_bind(steps).push("::bigint[], ").push_bind(moments).push("::bigint[], ").push_bind(ids);
+/// Looks through the stretches, all of which are parts of one kind, with or without a step.
+pub(super) fn places(triage: &Triage, stretches: &[Stretch], look: Look) -> Option<QueryBuilder<'static, Postgres>> {
+    let first = stretches.first()?;
+    let (held, start) = held(&first.part);
+    let (comparison, direction, nearer, nowhere) = match triage.sort {
+        Sort::AtRisk | Sort::Longest => (">", "", "<=", (i64::MIN, 0)),
+        Sort::Latest => ("<", " DESC", ">=", (i64::MAX, u128::MAX)),
+    };
+    let names: Vec<Option<String>> =
+        stretches.iter().map(|stretch| self::held(&stretch.part).1.map(|(_, name)| name.clone())).collect();
+    let steps: Vec<Option<i64>> = stretches.iter().map(|stretch| stretch.step.map(Step::number)).collect();
+    let behind = || {
+        let place = |stretch: &Stretch| stretch.behind.map_or(nowhere, |(since, id)| (since, id.as_u128()));
+        stretches.iter().map(place)
+    };
+    let moments: Vec<i64> = behind().map(|(since, _)| since).collect();
+    let ids: Vec<Uuid> = behind().map(|(_, id)| Uuid::from_u128(id)).collect();
+
+    let mut of_stretch = format!("FROM operation WHERE {held}");
+    if let Some((column, _)) = start {
+        of_stretch.push_str(&format!(" AND {column} = stretch.name"));
+    }
+    if first.step.is_some() {
+        of_stretch.push_str(&format!(" AND {AT_RISK} = stretch.step"));
+    }
+    of_stretch.push_str(&format!(" AND (state_since, id) {comparison} (stretch.since, stretch.id)"));
+    let order = format!("ORDER BY state_since{direction}, id{direction}");
+
+    let mut query = QueryBuilder::new(
+        "SELECT stretch.number, stop.step AS stop_step, stop.since AS stop_since, stop.id AS stop_id, \
+         fitting.step, fitting.since, fitting.id FROM unnest(",
+    );
+    query.push_bind(names).push("::text[], ").push_bind(steps).push("::bigint[], ").push_bind(moments);
+    query.push("::bigint[], ").push_bind(ids);
     query.push(format!(
-        "::uuid[]) AS stretch (step, since, id) CROSS JOIN LATERAL (SELECT {AT_RISK} AS step, state_since, id FROM operation \
-         WHERE {UNCERTAIN} AND {AT_RISK} = stretch.step AND (state_since, id) > (stretch.since, stretch.id)"
+        "::uuid[]) WITH ORDINALITY AS stretch (name, step, since, id, number) LEFT JOIN LATERAL \
+         (SELECT {AT_RISK} AS step, state_since AS since, id {of_stretch} {order} LIMIT 1 OFFSET "
     ));
-    push_filter(&mut query, reach, triage);
-    query.push(" ORDER BY state_since, id LIMIT ").push_bind(i64::from(limit)).push(") AS place");
-    query
+    query.push_bind(i64::from(look.seen.saturating_sub(1)));
+    query.push(format!(
+        ") AS stop ON true LEFT JOIN LATERAL (SELECT {AT_RISK} AS step, state_since AS since, id {of_stretch} \
+         AND (state_since, id) {nearer} (coalesce(stop.since, "
+    ));
+    let (end_since, end_id) = match triage.sort {
+        Sort::AtRisk | Sort::Longest => (i64::MAX, u128::MAX),
+        Sort::Latest => (i64::MIN, 0),
+    };
+    query.push_bind(end_since).push("), coalesce(stop.id, ").push_bind(Uuid::from_u128(end_id)).push("))");
+    push_filter(&mut query, triage);
+    query.push(format!(" {order} LIMIT ")).push_bind(i64::from(look.rows)).push(") AS fitting ON true");
+    Some(query)
 }
 
-/// The places by age alone.
-pub(super) fn places_by_age(
-    reach: &Reach,
-    triage: &Triage,
-    latest_first: bool,
-    behind: Option<(i64, OperationId)>,
-    limit: u32,
-) -> QueryBuilder<'static, Postgres> {
-    let mut query =
-        QueryBuilder::new(format!("SELECT {AT_RISK} AS step, state_since, id FROM operation WHERE {UNCERTAIN}"));
-    let (comparison, direction) = if latest_first { ("<", " DESC") } else { (">", "") };
-    if let Some((since, id)) = behind {
-        query.push(format!(" AND (state_since, id) {comparison} (")).push_bind(since).push(", ");
-        query.push_bind(uuid(id)).push(")");
+/// What the rows of [`places`] say. Those of one stretch come together, in its order.
+pub(super) fn seen(rows: &[Looked], look: Look) -> Seen {
+    let place = |step: Option<i64>, since: Option<i64>, id: Option<Uuid>| {
+        let id = OperationId::from_u128(id?.as_u128());
+        Some(Place { step: Step::from_number(step?), since: since?, id })
+    };
+    let mut seen = Seen::default();
+    for of_stretch in rows.chunk_by(|one, other| one.number == other.number) {
+        let Some(first) = of_stretch.first() else { continue };
+        let before = seen.places.len();
+        seen.places.extend(of_stretch.iter().filter_map(|row| place(row.step, row.since, row.id)));
+        let is_full = seen.places.len() - before == usize::try_from(look.rows).unwrap_or(usize::MAX);
+        // Behind a full page nothing was looked at.
+        let last = seen.places.last().copied().filter(|_| is_full);
+        let stop = last.or_else(|| place(first.stop_step, first.stop_since, first.stop_id));
+        let number = usize::try_from(first.number - 1).ok();
+        seen.stops.extend(number.zip(stop));
     }
-    push_filter(&mut query, reach, triage);
-    query.push(format!(" ORDER BY state_since{direction}, id{direction} LIMIT ")).push_bind(i64::from(limit));
+    seen
+}
+
+/// What people have claimed or keep waiting: the place of each, and whether it fits.
+pub(super) fn places_reviewed(triage: &Triage, most: u32) -> QueryBuilder<'static, Postgres> {
+    let now = triage.now.timestamp_millis();
+    let mut query = QueryBuilder::new(format!("SELECT {AT_RISK}, state_since, operation.id, ({UNCERTAIN}"));
+    push_filter(&mut query, triage);
+    query.push(") IS TRUE FROM (SELECT operation FROM review WHERE ");
+    match triage.filter.claim {
+        Some(ClaimedBy::Me) => {
+            query.push("claimed_by = ").push_bind(triage.person.clone());
+            query.push(" AND claimed_until > ").push_bind(now);
+        }
+        Some(ClaimedBy::Nobody) | None => drop(query.push("waits_until > ").push_bind(now)),
+    }
+    query.push(" LIMIT ").push_bind(i64::from(most) + 1);
+    query.push(") AS reviewed JOIN operation ON operation.id = reviewed.operation");
     query
 }
 
 /// What is asked of each row.
-fn push_filter(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, triage: &Triage) {
-    let Triage { filter, person, now } = triage;
+fn push_filter(query: &mut QueryBuilder<'static, Postgres>, triage: &Triage) {
+    let Triage { filter, reach, person, now, .. } = triage;
     push_reach(query, reach, "operation");
     let texts = [
         (" AND workflow = ", &filter.workflow),

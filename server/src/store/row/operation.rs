@@ -63,6 +63,20 @@ impl OperationRow {
          keeps_bodies, payload_dropped_at";
 }
 
+/// The money of two columns; both are there or none.
+pub(super) fn money(
+    place: &Place,
+    amount: Option<String>,
+    currency: Option<String>,
+) -> Result<Option<Money>, StoreFault> {
+    match (amount, currency) {
+        (Some(amount), Some(currency)) => Ok(Some(Money { amount: place.read("amount", amount.parse())?, currency })),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(place.corrupt("currency")),
+        (None, Some(_)) => Err(place.corrupt("amount")),
+    }
+}
+
 /// The columns that carry the facts of a state.
 #[derive(Default)]
 struct StateColumns {
@@ -190,12 +204,7 @@ impl TryFrom<OperationRow> for Operation {
         if key.hash()[..] != row.key_hash[..] {
             return Err(place.corrupt("key_hash"));
         }
-        let money = match (row.amount, row.currency) {
-            (Some(amount), Some(currency)) => Some(Money { amount: place.read("amount", amount.parse())?, currency }),
-            (None, None) => None,
-            (Some(_), None) => return Err(place.corrupt("currency")),
-            (None, Some(_)) => return Err(place.corrupt("amount")),
-        };
+        let money = money(&place, row.amount, row.currency)?;
         let attempt = if row.attempt == 0 {
             None
         } else {

@@ -1,10 +1,12 @@
 //! Rows of review: what people have done about uncertain operations.
 
 use guard::id::OperationId;
+use guard::incident::Unsettled;
 use guard::refusal::StoreFault;
 use guard::review::{Claim, Deferral, Review};
 use uuid::Uuid;
 
+use super::operation::money;
 use super::{Place, json_text, uuid};
 
 /// A row of `review`.
@@ -26,6 +28,37 @@ impl ReviewRow {
     /// The columns, in the order of the fields.
     pub const COLUMNS: &'static str =
         "operation, claimed_by, claimed_at, claimed_until, waits_by, waits_since, waits_until, waits_reason, proposal";
+}
+
+/// What incidents are made of: columns of `operation`.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[allow(missing_docs, reason = "the columns are described in the migration")]
+pub struct UnsettledRow {
+    pub id: Uuid,
+    pub workflow: String,
+    pub company: String,
+    pub state_since: Option<i64>,
+    pub reason: Option<String>,
+    pub amount: Option<String>,
+    pub currency: Option<String>,
+}
+
+impl UnsettledRow {
+    /// The columns, in the order of the fields.
+    pub const COLUMNS: &'static str = "id, workflow, company, state_since, reason, amount, currency";
+}
+
+impl TryFrom<UnsettledRow> for Unsettled {
+    type Error = StoreFault;
+
+    fn try_from(row: UnsettledRow) -> Result<Self, StoreFault> {
+        let UnsettledRow { id, workflow, company, state_since, reason, amount, currency } = row;
+        let place = Place::new("operation", &id);
+        let since = place.moment("state_since", place.some("state_since", state_since)?)?;
+        let reason = place.some("reason", reason)?;
+        let money = money(&place, amount, currency)?;
+        Ok(Self { id: OperationId::from_u128(id.as_u128()), workflow, company, since, reason, money })
+    }
 }
 
 impl From<&Review> for ReviewRow {

@@ -8,7 +8,8 @@ use super::{
     AccessRow, AmendmentRow, BodiesRow, ClosedPeriodRow, ConflictGroupRow, ConflictRow, CountRow, DayRow, DeliveryRow,
     DestinationRow, EntryRow, EvidenceRow, HoldRow, OpenDuplicatesRow, OperationRow, PeriodOperationRow, PersonRow,
     PullScheduleRow, ReceivedRow, ReconciledRow, ReconciliationRow, RecordDecisionRow, RecoveryRow, ReportRow,
-    ReviewRow, RuleProposalRow, SealRow, SealingRow, TokenRow, TrailCheckRow, WorkflowRow, WorkflowVersionRow,
+    ReviewRow, RuleProposalRow, SealRow, SealingRow, TokenRow, TrailCheckRow, UnsettledRow, WorkflowRow,
+    WorkflowVersionRow,
 };
 
 /// A row that rusqlite can read.
@@ -137,6 +138,21 @@ impl FromSqlite for RecoveryRow {
             claimed_by: columns.take()?,
             claimed_until: columns.take()?,
             exhausted_at: columns.take()?,
+        })
+    }
+}
+
+impl FromSqlite for UnsettledRow {
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
+        Ok(Self {
+            id: columns.id()?,
+            workflow: columns.take()?,
+            company: columns.take()?,
+            state_since: columns.take()?,
+            reason: columns.take()?,
+            amount: columns.take()?,
+            currency: columns.take()?,
         })
     }
 }

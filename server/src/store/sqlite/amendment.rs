@@ -8,7 +8,6 @@ use guard::look_alike::Look;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
 use guard::store::{AmendmentChange, Amendments};
-use guard::summary::UNCERTAIN_COUNTED_MAX;
 use guard::token::Reach;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -109,7 +108,8 @@ impl Within {
     fn of(reach: &Reach, state: Option<AmendmentStateName>) -> Self {
         // Rows go with their operations' companies and workflows, which limit only some people.
         let is_limited = reach.companies.is_some() || reach.workflows.is_some();
-        let join = if is_limited { " JOIN operation ON operation.id = amendment.operation" } else { "" };
+        // There are few amendments beside operations: each has its operation looked up, never the other way round.
+        let join = if is_limited { " CROSS JOIN operation ON operation.id = amendment.operation" } else { "" };
         // Each state has a stretch of its own in the index; the newest of all states are in the order of their ids.
         let index = if state.is_some() { " INDEXED BY amendment_by_state" } else { "" };
         let mut within = Self { sql: format!("{index}{join} WHERE true"), values: Vec::new() };
@@ -208,9 +208,9 @@ impl Amendments for SqliteStore {
         .await
     }
 
-    async fn proposals_waiting(&self, reach: &Reach) -> Result<u32, StoreFault> {
+    async fn proposals_waiting(&self, reach: &Reach, most: u32) -> Result<u32, StoreFault> {
         let Within { sql, mut values } = Within::of(reach, Some(AmendmentStateName::AwaitingApproval));
-        values.push(Value::Integer(UNCERTAIN_COUNTED_MAX.into()));
+        values.push(Value::Integer(most.into()));
         let sql = format!("SELECT count(*) FROM (SELECT 1 FROM amendment {sql} LIMIT ?)");
         self.read(move |connection| {
             let counted: Result<i64, _> = connection

@@ -1,12 +1,11 @@
 //! Conflicts by their own ids, and as a queue. Every list is read from an index behind a key, up to a limit.
 
 use async_trait::async_trait;
-use guard::conflict::{Conflict, ConflictFilter, ConflictGroup, ConflictOrder, place_key};
+use guard::conflict::{CONFLICTS_GROUPED_MAX, Conflict, ConflictFilter, ConflictGroup, ConflictOrder, place_key};
 use guard::id::ConflictId;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
 use guard::store::Conflicts;
-use guard::summary::UNCERTAIN_COUNTED_MAX;
 use guard::token::Reach;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, params};
@@ -107,13 +106,15 @@ fn groups(reach: &Reach, filter: &ConflictFilter, limit: u32) -> Question {
         }
     }
     values.within(reach, &mut conditions);
-    let counted = values.place(Value::Integer(UNCERTAIN_COUNTED_MAX.into()));
+    let counted = values.place(Value::Integer(CONFLICTS_GROUPED_MAX.into()));
     let limit = values.place(Value::Integer(limit.into()));
+    // The places are long, and the same in all of a group: they are read of one.
     let sql = format!(
-        "SELECT workflow, min(places), count(*), sum(hits), min(opened_at) FROM ( \
-         SELECT workflow, grouping_key, places, hits, opened_at FROM conflict INDEXED BY conflict_open \
+        "SELECT workflow, (SELECT places FROM conflict WHERE id = first), open, hits, oldest FROM ( \
+         SELECT workflow, min(id) AS first, count(*) AS open, sum(hits) AS hits, min(opened_at) AS oldest FROM ( \
+         SELECT workflow, grouping_key, id, hits, opened_at FROM conflict INDEXED BY conflict_open \
          WHERE {} ORDER BY id LIMIT {counted}) \
-         GROUP BY workflow, grouping_key ORDER BY count(*) DESC, min(opened_at) LIMIT {limit}",
+         GROUP BY workflow, grouping_key ORDER BY open DESC, oldest LIMIT {limit}) ORDER BY open DESC, oldest",
         conditions.join(" AND ")
     );
     Question { sql, values: values.0 }

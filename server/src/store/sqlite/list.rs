@@ -16,6 +16,7 @@ use rusqlite::types::Value;
 
 use super::fault;
 use crate::store::behind::{UPPER_HALF, whole};
+use crate::store::few_companies;
 use crate::store::row::{OperationRow, json_text};
 
 /// SQL and the values of its places.
@@ -199,19 +200,10 @@ const COUNT_COLUMNS: CountColumns = CountColumns {
 /// What waits for a person: at most so many operations and as many conflicts are looked at.
 pub(super) fn waiting(connection: &Connection, reach: &Reach, most: u32) -> Result<Waiting, StoreFault> {
     let mut waiting = Waiting::default();
-    let mut values = Values::default();
-    let limit = values.place(Value::Integer(most.into()));
-    let mut conditions = vec!["state IN ('unknown', 'disputed')".to_owned()];
-    values.within(reach, &mut conditions);
-    let sql = format!(
-        "SELECT currency, count(*), min(state_since), sum(ten_thousandths / {UPPER_HALF}), sum(ten_thousandths % {UPPER_HALF}) FROM (\
-         SELECT currency, state_since, ten_thousandths FROM operation INDEXED BY operation_uncertain \
-         WHERE {} ORDER BY state_since, id LIMIT {limit}) GROUP BY currency ORDER BY currency",
-        conditions.join(" AND ")
-    );
+    let Question { sql, values } = uncertain(reach, most);
     let failed = |error: rusqlite::Error| fault::of(&error, "operation", &"?");
     let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
-    let mut rows = statement.query(rusqlite::params_from_iter(values.0)).map_err(failed)?;
+    let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(failed)?;
     let mut oldest: Option<i64> = None;
     while let Some(row) = rows.next().map_err(failed)? {
         let currency: Option<String> = row.get(0).map_err(failed)?;
@@ -230,19 +222,82 @@ pub(super) fn waiting(connection: &Connection, reach: &Reach, most: u32) -> Resu
     Ok(waiting)
 }
 
-fn open_conflicts(connection: &Connection, reach: &Reach, most: u32) -> Result<u32, StoreFault> {
+/// The money in what is uncertain within reach, the oldest first, as far as it is counted.
+fn uncertain(reach: &Reach, most: u32) -> Question {
     let mut values = Values::default();
     let limit = values.place(Value::Integer(most.into()));
-    let mut conditions = vec!["is_open = 1".to_owned()];
-    values.within(reach, &mut conditions);
+    let mut stretch = |company: Option<&String>| {
+        let mut conditions = vec!["state IN ('unknown', 'disputed')".to_owned()];
+        let index = match company {
+            Some(company) => {
+                conditions.push(format!("company = {}", values.text(company)));
+                "operation_uncertain_by_company"
+            }
+            None => "operation_uncertain",
+        };
+        values.within(reach, &mut conditions);
+        format!(
+            "SELECT * FROM (SELECT currency, state_since, id, ten_thousandths FROM operation INDEXED BY {index} \
+             WHERE {} ORDER BY state_since, id LIMIT {limit})",
+            conditions.join(" AND ")
+        )
+    };
+    let stretches = match few_companies(reach) {
+        Some(companies) => companies.iter().map(|company| stretch(Some(company))).collect(),
+        None => vec![stretch(None)],
+    };
     let sql = format!(
-        "SELECT count(*) FROM (SELECT 1 FROM conflict INDEXED BY conflict_open WHERE {} LIMIT {limit})",
-        conditions.join(" AND ")
+        "SELECT currency, count(*), min(state_since), sum(ten_thousandths / {UPPER_HALF}), sum(ten_thousandths % {UPPER_HALF}) FROM (\
+         SELECT * FROM ({}) ORDER BY state_since, id LIMIT {limit}) GROUP BY currency ORDER BY currency",
+        stretches.join(" UNION ALL ")
     );
+    Question { sql, values: values.0 }
+}
+
+/// The conflicts that are open within reach, as far as they are counted.
+fn open(reach: &Reach, most: u32) -> Question {
+    let mut values = Values::default();
+    let limit = values.place(Value::Integer(most.into()));
+    let mut stretch = |company: Option<&String>| {
+        let mut conditions = vec!["is_open = 1".to_owned()];
+        let index = match company {
+            Some(company) => {
+                conditions.push(format!("company = {}", values.text(company)));
+                "conflict_open_by_company"
+            }
+            None => "conflict_open",
+        };
+        values.within(reach, &mut conditions);
+        let conditions = conditions.join(" AND ");
+        format!("SELECT * FROM (SELECT 1 FROM conflict INDEXED BY {index} WHERE {conditions} LIMIT {limit})")
+    };
+    let stretches = match few_companies(reach) {
+        Some(companies) => companies.iter().map(|company| stretch(Some(company))).collect(),
+        None => vec![stretch(None)],
+    };
+    let sql = format!("SELECT count(*) FROM (SELECT * FROM ({}) LIMIT {limit})", stretches.join(" UNION ALL "));
+    Question { sql, values: values.0 }
+}
+
+fn open_conflicts(connection: &Connection, reach: &Reach, most: u32) -> Result<u32, StoreFault> {
+    let Question { sql, values } = open(reach, most);
     connection
         .prepare_cached(&sql)
-        .and_then(|mut statement| statement.query_row(rusqlite::params_from_iter(values.0), |row| row.get(0)))
+        .and_then(|mut statement| statement.query_row(rusqlite::params_from_iter(values), |row| row.get(0)))
         .map_err(|error| fault::of(&error, "conflict", &"?"))
+}
+
+/// The unknown operations within reach that were begun last.
+pub(super) fn latest_unknown(reach: &Reach, limit: u32) -> Question {
+    let mut values = Values::default();
+    let limit = values.place(Value::Integer(limit.into()));
+    let mut conditions = vec!["state = 'unknown'".to_owned()];
+    values.within(reach, &mut conditions);
+    let sql = format!(
+        "SELECT id, workflow, state_since FROM operation INDEXED BY operation_unknown WHERE {} ORDER BY id DESC LIMIT {limit}",
+        conditions.join(" AND ")
+    );
+    Question { sql, values: values.0 }
 }
 
 #[cfg(test)]

@@ -3,19 +3,22 @@
 use async_trait::async_trait;
 use guard::evidence::Evidence;
 use guard::id::{EvidenceId, OperationId};
+use guard::incident::{Glimpse, Unsettled};
 use guard::operation::Operation;
 use guard::refusal::StoreFault;
 use guard::review::{Review, ReviewChange};
 use guard::store::Reviews;
 use guard::token::Reach;
-use guard::triage::{Place, Step, Stretch, Triage};
-use rusqlite::{Connection, OptionalExtension as _, params};
+use guard::triage::{Look, Part, Place, Seen, Step, Stretch, Triage};
+use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 use uuid::Uuid;
 
+use super::list::{self, Question};
 use super::readers::one;
 use super::work::{self, execute, key};
 use super::{SqliteStore, fault, triage};
-use crate::store::row::{EvidenceRow, ReviewRow};
+use crate::store::glimpse;
+use crate::store::row::{EvidenceRow, ReviewRow, UnsettledRow};
 
 /// What a change of an operation makes of its review, as a row.
 pub(super) enum Keeping {
@@ -92,40 +95,57 @@ impl Reviews for SqliteStore {
         .await
     }
 
-    async fn steps(&self, triage: &Triage) -> Result<Vec<Step>, StoreFault> {
-        let triage = triage.clone();
-        self.read(move |connection| triage::steps(connection, &triage)).await
-    }
-
-    async fn places(
-        &self,
-        reach: &Reach,
-        triage: &Triage,
-        stretches: &[Stretch],
-        limit: u32,
-    ) -> Result<Vec<Place>, StoreFault> {
-        let questions: Vec<_> =
-            stretches.iter().map(|stretch| triage::stretch_question(reach, triage, stretch, limit)).collect();
+    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Glimpse>, StoreFault> {
+        let Question { sql, values } = list::latest_unknown(reach, limit);
         self.read(move |connection| {
-            let mut places = Vec::new();
-            for question in questions {
-                places.extend(triage::places(connection, question)?);
-            }
-            Ok(places)
+            let failed = |error: rusqlite::Error| fault::of(&error, "operation", &"?");
+            let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
+            let found = statement
+                .query_map(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+                .map_err(failed)?;
+            found
+                .map(|row| {
+                    glimpse(
+                        row.map(|(id, workflow, since)| (u128::from_be_bytes(id), workflow, since)).map_err(failed)?,
+                    )
+                })
+                .collect()
         })
         .await
     }
 
-    async fn places_by_age(
-        &self,
-        reach: &Reach,
-        triage: &Triage,
-        latest_first: bool,
-        behind: Option<(i64, OperationId)>,
-        limit: u32,
-    ) -> Result<Vec<Place>, StoreFault> {
-        let question = triage::age_question(reach, triage, latest_first, behind, limit);
-        self.read(move |connection| triage::places(connection, question)).await
+    async fn unsettled(&self, operations: &[OperationId]) -> Result<Vec<Unsettled>, StoreFault> {
+        let operations = operations.to_vec();
+        self.read(move |connection| {
+            let sql = format!("SELECT {} FROM operation WHERE id = ?1 AND state = 'unknown'", UnsettledRow::COLUMNS);
+            let unsettled = |id: &OperationId| {
+                one::<UnsettledRow, Unsettled>(connection, "operation", &sql, [key(*id)]).transpose()
+            };
+            operations.iter().filter_map(unsettled).collect()
+        })
+        .await
+    }
+
+    async fn steps(&self, parts: &[Part]) -> Result<Vec<(Part, Step)>, StoreFault> {
+        let parts = parts.to_vec();
+        self.read(move |connection| {
+            let mut steps = Vec::new();
+            for part in &parts {
+                steps.extend(triage::steps(connection, part)?);
+            }
+            Ok(steps)
+        })
+        .await
+    }
+
+    async fn places(&self, triage: &Triage, stretches: &[Stretch], look: Look) -> Result<Seen, StoreFault> {
+        let (triage, stretches) = (triage.clone(), stretches.to_vec());
+        self.read(move |connection| triage::places(connection, &triage, &stretches, look)).await
+    }
+
+    async fn places_reviewed(&self, triage: &Triage, most: u32) -> Result<Option<Vec<Place>>, StoreFault> {
+        let triage = triage.clone();
+        self.read(move |connection| triage::places_reviewed(connection, &triage, most)).await
     }
 
     async fn operations_of(&self, ids: &[OperationId]) -> Result<Vec<Operation>, StoreFault> {

@@ -3,10 +3,9 @@
 use guard::id::OperationId;
 use guard::refusal::StoreFault;
 use guard::state::REASON_LEASE_EXPIRED;
-use guard::token::Reach;
-use guard::triage::{Cause, ClaimedBy, Place, STEPS_MAX, Show, Step, Stretch, Triage, TriageFilter};
+use guard::triage::{Cause, ClaimedBy, Look, Part, Place, STEPS_MAX, Seen, Show, Sort, Step, Stretch, Triage};
 use rusqlite::types::Value;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 
 use super::fault;
 use crate::store::row::json_text;
@@ -20,22 +19,23 @@ pub(super) struct Question {
     pub values: Vec<Value>,
 }
 
-/// The index that fits, with the column by which it starts.
-fn index(filter: &TriageFilter) -> (&'static str, Option<(&'static str, &String)>) {
-    match (&filter.workflow, &filter.company) {
-        (_, Some(company)) => ("operation_at_risk_by_company", Some(("company", company))),
-        (Some(workflow), None) => ("operation_at_risk_by_workflow", Some(("workflow", workflow))),
-        (None, None) => ("operation_at_risk", None),
+/// The index of a part by step, what it holds, and the column by which it starts.
+fn index(part: &Part) -> (&'static str, &'static str, Option<(&'static str, &String)>) {
+    match part {
+        Part::All => ("operation_at_risk", UNCERTAIN, None),
+        Part::Disputed => ("operation_disputed", "state = 'disputed'", None),
+        Part::Company(name) => ("operation_at_risk_by_company", UNCERTAIN, Some(("company", name))),
+        Part::Workflow(name) => ("operation_at_risk_by_workflow", UNCERTAIN, Some(("workflow", name))),
     }
 }
 
 /// The next smaller step of an index, each found by one look: no row between them is read.
-pub(super) fn steps_question(triage: &Triage) -> Question {
-    let (index, start) = index(&triage.filter);
+fn steps_question(part: &Part) -> Question {
+    let (index, held, start) = index(part);
     let start_condition = start.map(|(column, _)| format!(" AND {column} = ?1")).unwrap_or_default();
     let largest = |below: &str| {
         format!(
-            "(SELECT at_risk FROM operation INDEXED BY {index} WHERE {UNCERTAIN}{start_condition}{below} \
+            "(SELECT at_risk FROM operation INDEXED BY {index} WHERE {held}{start_condition}{below} \
              ORDER BY at_risk DESC LIMIT 1)"
         )
     };
@@ -50,73 +50,128 @@ pub(super) fn steps_question(triage: &Triage) -> Question {
     Question { sql, values: start.map(|(_, name)| Value::Text(name.clone())).into_iter().collect() }
 }
 
-/// The question for one stretch. A plus keeps the planner from choosing another index.
-pub(super) fn stretch_question(reach: &Reach, triage: &Triage, stretch: &Stretch, limit: u32) -> Question {
+/// The rows of a stretch, each with whether it fits. A plus keeps the planner from choosing another index.
+fn stretch_question(triage: &Triage, stretch: &Stretch, seen: u32) -> Question {
     let mut values = Values::default();
-    let (index, start) = index(&triage.filter);
-    let mut conditions = vec![UNCERTAIN.to_owned()];
+    let Stretch { part, step, behind } = stretch;
+    let (by_step, held, start) = index(part);
+    let mut conditions = vec![held.to_owned()];
     if let Some((column, name)) = start {
         conditions.push(format!("{column} = {}", values.text(name)));
     }
-    conditions.push(format!("at_risk = {}", values.integer(stretch.step.number())));
-    let since = values.integer(stretch.since);
-    conditions.push(format!("(state_since, id) > ({since}, {})", values.id(stretch.id)));
-    conditions.extend(values.filtered(reach, triage));
-    let sql = format!(
-        "SELECT at_risk, state_since, id FROM operation INDEXED BY {index} WHERE {} ORDER BY state_since, id LIMIT {}",
-        conditions.join(" AND "),
-        values.integer(limit.into()),
-    );
-    Question { sql, values: values.0 }
-}
-
-/// The question by age alone.
-pub(super) fn age_question(
-    reach: &Reach,
-    triage: &Triage,
-    latest_first: bool,
-    behind: Option<(i64, OperationId)>,
-    limit: u32,
-) -> Question {
-    let mut values = Values::default();
-    let mut conditions = vec![UNCERTAIN.to_owned()];
-    let (comparison, direction) = if latest_first { ("<", " DESC") } else { (">", "") };
+    let index = match step {
+        Some(step) => {
+            conditions.push(format!("at_risk = {}", values.integer(step.number())));
+            by_step
+        }
+        None => match part {
+            Part::All => "operation_uncertain",
+            Part::Company(_) => "operation_uncertain_by_company",
+            // Not held by age: sorted.
+            Part::Disputed | Part::Workflow(_) => by_step,
+        },
+    };
+    let (comparison, direction) = match triage.sort {
+        Sort::AtRisk | Sort::Longest => (">", ""),
+        Sort::Latest => ("<", " DESC"),
+    };
     if let Some((since, id)) = behind {
-        let since = values.integer(since);
-        conditions.push(format!("(state_since, id) {comparison} ({since}, {})", values.id(id.as_u128())));
+        let since = values.integer(*since);
+        conditions.push(format!("(state_since, id) {comparison} ({since}, {})", values.id(*id)));
     }
-    conditions.extend(values.filtered(reach, triage));
+    // A generated column is made anew of its row even where the index holds it.
+    let at_risk = step.map_or_else(|| "at_risk".to_owned(), |step| values.integer(step.number()));
+    let fits = values.fits(triage);
     let sql = format!(
-        "SELECT at_risk, state_since, id FROM operation INDEXED BY operation_uncertain WHERE {} \
+        "SELECT {at_risk}, state_since, id, {fits} FROM operation INDEXED BY {index} WHERE {} \
          ORDER BY state_since{direction}, id{direction} LIMIT {}",
         conditions.join(" AND "),
-        values.integer(limit.into()),
+        values.integer(seen.into()),
     );
     Question { sql, values: values.0 }
 }
 
-/// The steps that there are.
-pub(super) fn steps(connection: &Connection, triage: &Triage) -> Result<Vec<Step>, StoreFault> {
-    let failed = |error: rusqlite::Error| fault::of(&error, "operation", &"?");
-    let Question { sql, values } = steps_question(triage);
-    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
-    let found = statement.query_map(params_from_iter(values), |row| row.get(0)).map_err(failed)?;
-    found.map(|number| Ok(Step::from_number(number.map_err(failed)?))).collect()
+/// What people have claimed or keep waiting, each with whether it fits.
+fn reviewed_question(triage: &Triage, most: u32) -> Question {
+    let mut values = Values::default();
+    let now = values.integer(triage.now.timestamp_millis());
+    let (index, condition) = match triage.filter.claim {
+        Some(ClaimedBy::Me) => {
+            ("review_by_claim", format!("claimed_by = {} AND claimed_until > {now}", values.text(&triage.person)))
+        }
+        Some(ClaimedBy::Nobody) | None => ("review_by_wait", format!("waits_until > {now}")),
+    };
+    let limit = values.integer(i64::from(most) + 1);
+    let fits = values.fits(triage);
+    let sql = format!(
+        "SELECT at_risk, state_since, id, {UNCERTAIN} AND {fits} FROM \
+         (SELECT operation AS reviewed FROM review INDEXED BY {index} WHERE {condition} LIMIT {limit}) \
+         CROSS JOIN operation ON operation.id = reviewed"
+    );
+    Question { sql, values: values.0 }
 }
 
-/// The places that a question finds.
-pub(super) fn places(connection: &Connection, question: Question) -> Result<Vec<Place>, StoreFault> {
-    let failed = |error: rusqlite::Error| fault::of(&error, "operation", &"?");
-    let mut statement = connection.prepare_cached(&question.sql).map_err(failed)?;
-    let found = statement.query_map(params_from_iter(question.values), |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, [u8; 16]>(2)?))
-    });
-    let place = |(step, since, id): (i64, i64, [u8; 16])| Place {
-        step: Step::from_number(step),
-        since,
-        id: OperationId::from_u128(u128::from_be_bytes(id)),
-    };
-    found.map_err(failed)?.map(|row| row.map(place).map_err(failed)).collect()
+/// The steps that there are in a part.
+pub(super) fn steps(connection: &Connection, part: &Part) -> Result<Vec<(Part, Step)>, StoreFault> {
+    let Question { sql, values } = steps_question(part);
+    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
+    let found = statement.query_map(params_from_iter(values), |row| row.get(0)).map_err(failed)?;
+    found.map(|number| Ok((part.clone(), Step::from_number(number.map_err(failed)?)))).collect()
+}
+
+/// Looks through the stretches, each only as far as is asked.
+pub(super) fn places(
+    connection: &Connection,
+    triage: &Triage,
+    stretches: &[Stretch],
+    look: Look,
+) -> Result<Seen, StoreFault> {
+    let mut found = Seen::default();
+    for (number, stretch) in stretches.iter().enumerate() {
+        let Question { sql, values } = stretch_question(triage, stretch, look.seen);
+        let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
+        let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
+        let (mut fitting, mut seen) = (0, 0);
+        while let Some(row) = rows.next().map_err(failed)? {
+            let (place, fits) = place(row).map_err(failed)?;
+            seen += 1;
+            if fits {
+                fitting += 1;
+                found.places.push(place);
+            }
+            if fitting == look.rows || seen == look.seen {
+                found.stops.push((number, place));
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The places of what people have claimed or keep waiting; none where that is more than `most`.
+pub(super) fn places_reviewed(
+    connection: &Connection,
+    triage: &Triage,
+    most: u32,
+) -> Result<Option<Vec<Place>>, StoreFault> {
+    let Question { sql, values } = reviewed_question(triage, most);
+    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
+    let found = statement.query_map(params_from_iter(values), place).map_err(failed)?;
+    let found: Vec<(Place, bool)> = found.collect::<Result<_, _>>().map_err(failed)?;
+    let is_all = found.len() <= usize::try_from(most).unwrap_or(usize::MAX);
+    Ok(is_all.then(|| found.into_iter().filter_map(|(place, fits)| fits.then_some(place)).collect()))
+}
+
+/// A row of a question: its place, and whether it fits.
+fn place(row: &Row<'_>) -> rusqlite::Result<(Place, bool)> {
+    let id: [u8; 16] = row.get(2)?;
+    let id = OperationId::from_u128(u128::from_be_bytes(id));
+    let place = Place { step: Step::from_number(row.get(0)?), since: row.get(1)?, id };
+    Ok((place, row.get::<_, Option<bool>>(3)?.unwrap_or_default()))
+}
+
+fn failed(error: rusqlite::Error) -> StoreFault {
+    fault::of(&error, "operation", &"?")
 }
 
 /// Collects the values of a question.
@@ -137,13 +192,13 @@ impl Values {
         self.place(Value::Integer(value))
     }
 
-    fn id(&mut self, id: u128) -> String {
-        self.place(Value::Blob(id.to_be_bytes().to_vec()))
+    fn id(&mut self, id: OperationId) -> String {
+        self.place(Value::Blob(id.as_u128().to_be_bytes().to_vec()))
     }
 
     /// What is asked of each row.
-    fn filtered(&mut self, reach: &Reach, triage: &Triage) -> Vec<String> {
-        let Triage { filter, person, now } = triage;
+    fn fits(&mut self, triage: &Triage) -> String {
+        let Triage { filter, reach, person, now, .. } = triage;
         let mut conditions = Vec::new();
         for (column, names) in [("company", &reach.companies), ("workflow", &reach.workflows)] {
             if let Some(names) = names {
@@ -182,12 +237,16 @@ impl Values {
                  WHERE recovery.operation = operation.id AND exhausted_at IS NULL))"
             )),
         }
-        conditions
+        if conditions.is_empty() { "1".to_owned() } else { format!("({})", conditions.join(") AND (")) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use guard::state::StateName;
+    use guard::token::Reach;
+    use guard::triage::TriageFilter;
+
     use super::*;
 
     #[test]
@@ -201,39 +260,42 @@ mod tests {
             let rows = statement.query_map(params_from_iter(question.values), |row| row.get::<_, String>(3)).unwrap();
             rows.map(Result::unwrap).collect::<Vec<_>>().join("\n")
         };
-        let reach = Reach::over(["ACME".to_owned()], ["handoff".to_owned()]);
-        let now = chrono::DateTime::UNIX_EPOCH;
-        let name = Some("x".to_owned());
-        for (workflow, company, index) in [
-            (None, None, "operation_at_risk ("),
-            (name.clone(), None, "operation_at_risk_by_workflow ("),
-            (name.clone(), name, "operation_at_risk_by_company ("),
-        ] {
-            for show in Show::ALL {
-                let (claim, cause) = (Some(ClaimedBy::Me), Some(Cause::Reported));
-                let filter = TriageFilter {
-                    workflow: workflow.clone(),
-                    company: company.clone(),
-                    claim,
-                    cause,
-                    show,
-                    ..TriageFilter::default()
-                };
-                let triage = Triage { filter, person: "ada@example.test".to_owned(), now };
-                let stretch = Stretch { step: Step::from_number(10), since: 7, id: 7 };
-                let steps = plan(steps_question(&triage));
+        let (reach, now) = (Reach::over(["ACME".to_owned()], ["handoff".to_owned()]), chrono::DateTime::UNIX_EPOCH);
+        let parts = [
+            (Part::All, "INDEX operation_at_risk ("),
+            (Part::Disputed, "INDEX operation_disputed ("),
+            (Part::Company("x".to_owned()), "INDEX operation_at_risk_by_company ("),
+            (Part::Workflow("x".to_owned()), "INDEX operation_at_risk_by_workflow ("),
+        ];
+        for (show, sort) in Show::ALL.into_iter().flat_map(|show| Sort::ALL.map(|sort| (show, sort))) {
+            let text = Some("x".to_owned());
+            let filter = TriageFilter {
+                workflow: text.clone(),
+                company: text.clone(),
+                currency: text,
+                state: Some(StateName::Unknown),
+                claim: Some(ClaimedBy::Me),
+                show,
+                ..TriageFilter::default()
+            };
+            let triage = Triage { filter, sort, reach: reach.clone(), person: "ada@example.test".to_owned(), now };
+            let behind = Some((7, OperationId::from_u128(7)));
+            for (part, index) in &parts {
+                let steps = plan(steps_question(part));
                 assert!(steps.contains(index) && !steps.contains("SCAN operation"), "{steps}");
-                let stretch = plan(stretch_question(&reach, &triage, &stretch, 50));
-                assert!(
-                    stretch.contains(index) && stretch.contains("at_risk=? AND (state_since,id)>(?,?)"),
-                    "{stretch}"
-                );
+                let step = Some(Step::from_number(10));
+                let stretch = plan(stretch_question(&triage, &Stretch { part: part.clone(), step, behind }, 50));
+                assert!(stretch.contains(index) && stretch.contains("at_risk=? AND (state_since,id)"), "{stretch}");
                 assert!(!stretch.contains("TEMP B-TREE FOR ORDER BY"), "{stretch}");
-                for latest in [true, false] {
-                    let by_age = plan(age_question(&reach, &triage, latest, Some((7, OperationId::from_u128(7))), 50));
-                    assert!(by_age.contains("operation_uncertain") && !by_age.contains("FOR ORDER BY"), "{by_age}");
-                }
             }
+            for (part, _) in parts.iter().filter(|(part, _)| part.is_held_by_age()) {
+                let by_age = plan(stretch_question(&triage, &Stretch { part: part.clone(), step: None, behind }, 50));
+                assert!(by_age.contains("INDEX operation_uncertain"), "{by_age}");
+                assert!(!by_age.contains("FOR ORDER BY"), "{by_age}");
+            }
+            let reviewed = plan(reviewed_question(&triage, 50));
+            assert!(reviewed.contains("SEARCH review USING COVERING INDEX review_by_claim"), "{reviewed}");
+            assert!(reviewed.contains("SEARCH operation USING"), "{reviewed}");
         }
     }
 
