@@ -303,13 +303,16 @@ pub(crate) fn outlook_in_brief(outlook: &Outlook, now: Timestamp) -> String {
 
 /// How much is looked for; none where nothing is.
 pub(crate) fn recovering(recovering: Recovering) -> Option<String> {
-    let Recovering { waiting, exhausted } = recovering;
+    let Recovering { waiting, exhausted, is_cut } = recovering;
+    let told = |count: u32| number(count.into()) + if is_cut { "+" } else { "" };
     match (waiting, exhausted) {
         (0, 0) => None,
-        (waiting, 0) => Some(format!("Onceover goes on looking for {waiting} of them.")),
-        (waiting, exhausted) => {
-            Some(format!("Onceover goes on looking for {waiting} of them, and no longer looks for {exhausted}."))
-        }
+        (waiting, 0) => Some(format!("Onceover goes on looking for {} of them.", told(waiting))),
+        (waiting, exhausted) => Some(format!(
+            "Onceover goes on looking for {} of them, and no longer looks for {}.",
+            told(waiting),
+            told(exhausted)
+        )),
     }
 }
 
@@ -439,7 +442,12 @@ pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
 
 /// As [`counted`], of what was counted up to `most` and no further: `1,000+ changes`.
 pub(crate) fn counted_to(most: u32, count: u32, one: &str, many: &str) -> String {
-    if count >= most { format!("{}+ {many}", number(most.into())) } else { counted(count.into(), one, many) }
+    counted_or_more(count.min(most).into(), count >= most, one, many)
+}
+
+/// As [`counted`], of what may be more: `518+ changes`.
+pub(crate) fn counted_or_more(count: u64, may_be_more: bool, one: &str, many: &str) -> String {
+    if may_be_more { format!("{}+ {many}", number(count)) } else { counted(count, one, many) }
 }
 
 /// What a character is that nobody sees or that turns text around; none for an ordinary one.

@@ -319,7 +319,7 @@ pub enum ConflictOrder {
 }
 
 /// So many open conflicts are grouped, the oldest: of what came later, groups are seen as these are decided.
-pub const CONFLICTS_GROUPED_MAX: u32 = 2_000;
+pub const CONFLICTS_GROUPED_MAX: u32 = crate::summary::LISTED_COUNTED_MAX;
 
 /// Open conflicts of one workflow that differ in the same places.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -334,6 +334,8 @@ pub struct ConflictGroup {
     pub hits: u64,
     /// When the oldest came.
     pub oldest_at: Timestamp,
+    /// Whether not all that are open were counted: there may be more in it.
+    pub is_cut: bool,
 }
 
 #[cfg(test)]

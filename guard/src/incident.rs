@@ -15,8 +15,9 @@ pub const INCIDENT_OPERATIONS_MIN: usize = 5;
 /// Within an incident, the next operation became unknown at most so long after the one before, in minutes.
 pub const INCIDENT_GAP_MINUTES_MAX: i64 = 10;
 
-/// Incidents are looked for among so many unknown operations, those that were begun last.
-pub const INCIDENT_ROWS_SEEN_MAX: u32 = 2_000;
+/// Incidents are looked for among so many unknown operations, those that were begun last: as many as one run verifies
+/// ([`crate::lists::RUN_ITEMS_MAX`]).
+pub const INCIDENT_ROWS_SEEN_MAX: u32 = 1_000;
 
 /// A cause is told in at most so many characters.
 const CAUSE_CHARACTERS_MAX: usize = 160;
@@ -51,6 +52,8 @@ pub struct Incident {
     pub to: Timestamp,
     /// The operations, in the order in which they became unknown.
     pub operations: Vec<OperationId>,
+    /// Whether it may have begun before what was looked at: there may be more operations in it.
+    pub is_cut: bool,
     /// The money in them, a sum per currency.
     pub money: Vec<Money>,
 }
@@ -71,34 +74,6 @@ fn class(reason: &str) -> String {
     }
 }
 
-/// What an index tells of an unknown operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Glimpse {
-    /// The operation.
-    pub id: OperationId,
-    /// Its workflow.
-    pub workflow: String,
-    /// Since when it is unknown.
-    pub since: Timestamp,
-}
-
-/// The operations among these that came in a burst at one destination, whatever their causes: only they can be part of an incident, and
-/// only they need be read.
-pub fn suspects(catalogue: &Catalogue, glimpses: &[Glimpse]) -> Vec<OperationId> {
-    let mut of_destination: BTreeMap<&str, Vec<(Timestamp, OperationId)>> = BTreeMap::new();
-    for Glimpse { id, workflow, since } in glimpses {
-        of_destination.entry(destination(catalogue, workflow)).or_default().push((*since, *id));
-    }
-    let mut suspects = Vec::new();
-    for mut unknown in of_destination.into_values() {
-        unknown.sort_unstable();
-        let bursts = unknown.chunk_by(|(before, _), (after, _)| is_one_burst(*before, *after));
-        let bursts = bursts.filter(|burst| burst.len() >= INCIDENT_OPERATIONS_MIN);
-        suspects.extend(bursts.flatten().map(|(_, id)| *id));
-    }
-    suspects
-}
-
 /// The destination of a workflow, as incidents name it.
 fn destination<'a>(catalogue: &'a Catalogue, workflow: &'a str) -> &'a str {
     let known = catalogue.workflows.get(workflow).and_then(|known| known.workflow.destination.as_deref());
@@ -111,6 +86,8 @@ fn is_one_burst(before: Timestamp, after: Timestamp) -> bool {
 
 /// The incidents among these operations, the greatest first.
 pub fn incidents(catalogue: &Catalogue, operations: &[Unsettled]) -> Vec<Incident> {
+    let is_cut = operations.len() >= usize::try_from(INCIDENT_ROWS_SEEN_MAX).unwrap_or(usize::MAX);
+    let earliest = operations.iter().map(|operation| operation.id).min().filter(|_| is_cut);
     let mut alike: BTreeMap<(String, String), Vec<&Unsettled>> = BTreeMap::new();
     for operation in operations {
         let place = (destination(catalogue, &operation.workflow).to_owned(), class(&operation.reason));
@@ -129,6 +106,7 @@ pub fn incidents(catalogue: &Catalogue, operations: &[Unsettled]) -> Vec<Inciden
                     from: first.since,
                     to: last.since,
                     operations: burst.iter().map(|operation| operation.id).collect(),
+                    is_cut: burst.iter().any(|operation| Some(operation.id) == earliest),
                     money: crate::money::sums(burst.iter().filter_map(|operation| operation.money.as_ref())),
                 });
             }

@@ -12,7 +12,7 @@ pub const PAGE_ROWS_DEFAULT: u32 = 50;
 
 /// For one page, at most about this many rows of an index are looked through, whatever is asked for: a page then takes as long in a
 /// table of a million as in one of ten thousand.
-pub const WALKED_ROWS_MAX: u32 = 2_000;
+pub const WALKED_ROWS_MAX: u32 = 1_000;
 
 /// Which operations are asked for; what is left out does not limit. Texts are compared byte for byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -71,8 +71,6 @@ pub enum Order {
     Newest,
     /// The oldest first, by the moment of creation.
     Oldest,
-    /// What is uncertain (unknown or disputed), the longest first; other states are left out.
-    LongestUncertain,
 }
 
 /// Where the next page starts: opaque to callers, stable when rows are added or leave.

@@ -308,8 +308,8 @@ pub trait Store:
     /// Takes out the recovery of an operation that is no longer unknown.
     async fn drop_recovery(&self, operation: OperationId) -> Result<(), StoreFault>;
 
-    /// How many recoveries there are within reach.
-    async fn recovering(&self, reach: &Reach) -> Result<Recovering, StoreFault>;
+    /// How many recoveries there are within reach. At most so many are counted, where the reach is limited of the operations begun last.
+    async fn recovering(&self, reach: &Reach, most: u32) -> Result<Recovering, StoreFault>;
 
     /// How each destination may be asked, of those that were asked before.
     async fn accesses(&self) -> Result<Vec<Access>, StoreFault>;

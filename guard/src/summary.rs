@@ -13,6 +13,9 @@ pub const UNCERTAIN_COUNTED_MAX: u32 = 10_000;
 /// So many are counted above a list: past it, "1,000+" says enough there, and the overview says more.
 pub const LISTED_COUNTED_MAX: u32 = 1_000;
 
+/// So many of what recovery looks for are counted above a list, where that stands beside what it lists.
+pub const LOOKED_FOR_COUNTED_MAX: u32 = 200;
+
 /// So many are counted beside the entries of the navigation, where the last one reads "99+": that happens for every page.
 pub const BADGE_COUNTED_MAX: u32 = 100;
 
@@ -346,10 +349,12 @@ pub struct Waiting {
 /// What is being looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Recovering {
-    /// How many unknown operations are looked for again and again, up to [`UNCERTAIN_COUNTED_MAX`].
+    /// How many unknown operations are looked for again and again.
     pub waiting: u32,
-    /// How many are no longer looked for and wait for a person, up to [`UNCERTAIN_COUNTED_MAX`].
+    /// How many are no longer looked for and wait for a person.
     pub exhausted: u32,
+    /// Whether not all were counted: there may be more of both.
+    pub is_cut: bool,
 }
 
 #[cfg(test)]

@@ -101,6 +101,23 @@ impl Reach {
         meet(&self.companies, &other.companies) && meet(&self.workflows, &other.workflows)
     }
 
+    /// The part of it that is of one company, of one workflow, or both; [`Self::is_nothing`] where that lies outside.
+    pub fn narrowed(&self, company: Option<&String>, workflow: Option<&String>) -> Self {
+        let one = |own: &Option<BTreeSet<String>>, wanted: Option<&String>| match wanted {
+            None => own.clone(),
+            Some(wanted) => {
+                let is_reached = own.as_ref().is_none_or(|own| own.contains(wanted));
+                Some(is_reached.then(|| wanted.clone()).into_iter().collect())
+            }
+        };
+        Self { companies: one(&self.companies, company), workflows: one(&self.workflows, workflow) }
+    }
+
+    /// Whether nothing can lie within it.
+    pub fn is_nothing(&self) -> bool {
+        [&self.companies, &self.workflows].into_iter().flatten().any(BTreeSet::is_empty)
+    }
+
     /// Whether the workflow is within reach.
     pub fn workflow(&self, workflow: &str) -> bool {
         self.workflows.as_ref().is_none_or(|workflows| workflows.contains(workflow))
@@ -155,6 +172,20 @@ impl std::fmt::Debug for TokenSecret {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_of_a_reach_never_leaves_it() {
+        let text = |text: &str| text.to_owned();
+        let two = Reach::over(["a", "b"].map(text), [text("tasks")]);
+        let a = two.narrowed(Some(&text("a")), None);
+        assert_eq!(a, Reach::over([text("a")], [text("tasks")]));
+        assert!(!a.is_nothing() && a.is_within(&two));
+        assert!(two.narrowed(Some(&text("c")), None).is_nothing());
+        assert!(two.narrowed(None, Some(&text("other"))).is_nothing());
+        assert_eq!(two.narrowed(None, None), two);
+        assert_eq!(Reach::EVERYTHING.narrowed(None, Some(&text("tasks"))), Reach::over([], [text("tasks")]));
+        assert!(!Reach::EVERYTHING.is_nothing());
+    }
 
     #[test]
     fn reach_is_within_what_holds_all_of_it() {

@@ -12,8 +12,6 @@
 //! What no index tells is looked at in the rows, and how many are looked at for one page is bounded ([`ROWS_SEEN_MAX`]): where little
 //! fits, a page may be short, and says how far was looked.
 
-use std::collections::BTreeSet;
-
 use crate::clock::Timestamp;
 use crate::id::OperationId;
 use crate::state::StateName;
@@ -26,7 +24,7 @@ pub const STEPS_MAX: u32 = 320;
 pub const LOOKS_MAX: u32 = 2;
 
 /// In all looks of a page together, so many rows that may not fit are looked at.
-pub const ROWS_SEEN_MAX: u32 = crate::queue::WALKED_ROWS_MAX;
+pub const ROWS_SEEN_MAX: u32 = 2_000;
 
 /// Names of more companies or workflows than this are not looked for one by one.
 pub const PARTS_MAX: usize = 8;
@@ -214,20 +212,14 @@ impl Triage {
     /// The parts that hold everything that is asked for, the narrowest that there are; none where nothing can be like that.
     pub fn parts(&self) -> Vec<Part> {
         let Self { filter, reach, .. } = self;
-        let within = |wanted: &Option<String>, reached: &Option<BTreeSet<String>>| match (wanted, reached) {
-            (None, reached) => reached.clone(),
-            (Some(name), None) => Some(BTreeSet::from([name.clone()])),
-            (Some(name), Some(reached)) => Some(reached.iter().filter(|reached| *reached == name).cloned().collect()),
-        };
-        let companies = within(&filter.company, &reach.companies);
-        let workflows = within(&filter.workflow, &reach.workflows);
-        if [&companies, &workflows].into_iter().flatten().any(BTreeSet::is_empty) {
+        let reach = reach.narrowed(filter.company.as_ref(), filter.workflow.as_ref());
+        if reach.is_nothing() {
             return Vec::new();
         }
         if filter.state == Some(StateName::Disputed) || filter.cause == Some(Cause::Disputed) {
             return vec![Part::Disputed];
         }
-        match (companies, workflows) {
+        match (reach.companies, reach.workflows) {
             (Some(names), _) if names.len() <= PARTS_MAX => names.into_iter().map(Part::Company).collect(),
             (_, Some(names)) if names.len() <= PARTS_MAX => names.into_iter().map(Part::Workflow).collect(),
             (Some(_) | None, Some(_) | None) => vec![Part::All],
@@ -293,6 +285,16 @@ pub struct Stretch {
     pub step: Option<Step>,
     /// Only what is behind this moment (in milliseconds) and id; none: from its start.
     pub behind: Option<(i64, OperationId)>,
+}
+
+impl Stretch {
+    /// The moment (in milliseconds) and id behind which it is read in this order: where it starts, before or behind all that there are.
+    pub fn start(&self, sort: Sort) -> (i64, OperationId) {
+        self.behind.unwrap_or_else(|| match sort {
+            Sort::AtRisk | Sort::Longest => (i64::MIN, OperationId::from_u128(0)),
+            Sort::Latest => (i64::MAX, OperationId::from_u128(u128::MAX)),
+        })
+    }
 }
 
 /// How far is looked.

@@ -4,7 +4,9 @@
 
 use chrono::{TimeDelta, TimeZone as _, Utc};
 use guard::id::OperationId;
-use guard::incident::{Glimpse, INCIDENT_GAP_MINUTES_MAX, INCIDENT_OPERATIONS_MIN, Unsettled, incidents, suspects};
+use guard::incident::{
+    INCIDENT_GAP_MINUTES_MAX, INCIDENT_OPERATIONS_MIN, INCIDENT_ROWS_SEEN_MAX, Unsettled, incidents,
+};
 use guard::money::Money;
 use guard::store::Catalogue;
 
@@ -49,23 +51,25 @@ fn a_burst_with_one_cause_is_one_incident() {
 }
 
 #[test]
-fn only_what_came_in_a_burst_at_one_destination_is_read() {
+fn an_incident_that_reaches_back_to_the_first_that_was_looked_at_may_have_more() {
     let catalogue = Catalogue::default();
-    let few = INCIDENT_OPERATIONS_MIN as u128;
-    let gap = INCIDENT_GAP_MINUTES_MAX * 60;
-    let glimpse = |number: u128, workflow: &str, seconds: i64| {
-        let Unsettled { id, workflow, since, .. } = unknown(number, workflow, "", seconds);
-        Glimpse { id, workflow, since }
+    let most = u128::from(INCIDENT_ROWS_SEEN_MAX);
+    let burst = |first: u128, number: u128, workflow: &str| {
+        (first..first + number).map(|number| unknown(number, workflow, "timed out", 1)).collect::<Vec<_>>()
     };
-    let burst = |workflow: &str, first: u128, number: u128| {
-        (first..first + number)
-            .zip(0_i64..)
-            .map(|(number, place)| glimpse(number, workflow, place * gap))
+    let is_cut = |operations: &[Unsettled]| {
+        incidents(&catalogue, operations)
+            .iter()
+            .map(|incident| (incident.operations.len(), incident.is_cut))
             .collect::<Vec<_>>()
     };
-    let mut glimpses = [burst("handoff", 1, few), burst("invoice", 50, few - 1)].concat();
-    glimpses.push(glimpse(90, "handoff", gap * i64::try_from(few).unwrap() + 1));
-    glimpses.reverse();
-    let found: Vec<u128> = suspects(&catalogue, &glimpses).iter().map(|id| id.as_u128()).collect();
-    assert_eq!(found, (1..=few).collect::<Vec<_>>());
+    let few = INCIDENT_OPERATIONS_MIN;
+    let earlier = burst(1, most - few as u128, "handoff");
+    assert_eq!(is_cut(&earlier), [(INCIDENT_ROWS_SEEN_MAX as usize - few, false)], "there were no more");
+    let later = burst(most, few as u128, "invoice");
+    assert_eq!(
+        is_cut(&[earlier, later].concat()),
+        [(INCIDENT_ROWS_SEEN_MAX as usize - few, true), (few, false)],
+        "only what was begun first may go on before it"
+    );
 }

@@ -13,12 +13,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use guard::clock::{Clock, Entropy, Timestamp};
 use guard::id::OperationId;
-use guard::incident::Glimpse;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
 use guard::store::{Registry, Store};
 use guard::token::Reach;
-use guard::triage::PARTS_MAX;
 use tokio::sync::broadcast;
 
 use crate::trail::Ledger;
@@ -224,13 +222,10 @@ fn conflict_page(mut rows: Vec<guard::conflict::Conflict>, page: &PageRequest) -
     Page { rows, next }
 }
 
-/// What an index tells of an unknown operation: its id, its workflow, and since when in milliseconds.
-fn glimpse((id, workflow, since): (u128, String, i64)) -> Result<Glimpse, StoreFault> {
-    let since = row::Place::new("operation", &id).moment("state_since", since)?;
-    Ok(Glimpse { id: OperationId::from_u128(id), workflow, since })
-}
+/// More companies than this are not looked at one by one.
+const COMPANIES_ONE_BY_ONE_MAX: usize = 64;
 
 /// The companies to look at one by one, where the reach names few.
 pub(crate) fn few_companies(reach: &Reach) -> Option<&BTreeSet<String>> {
-    reach.companies.as_ref().filter(|companies| (1..=PARTS_MAX).contains(&companies.len()))
+    reach.companies.as_ref().filter(|companies| (1..=COMPANIES_ONE_BY_ONE_MAX).contains(&companies.len()))
 }

@@ -61,8 +61,8 @@ pub(crate) fn Incidents() -> impl IntoView {
 
 #[component]
 fn Row(incident: IncidentView, is_barred: bool, act: ServerAction<ProposeVerification>) -> impl IntoView {
-    let IncidentView { destination, cause, from, to, operation, count, money } = incident;
-    let told = wording::counted(count as u64, "unknown operation", "unknown operations");
+    let IncidentView { destination, cause, from, to, operation, count, is_cut, money } = incident;
+    let told = wording::counted_or_more(count as u64, is_cut, "unknown operation", "unknown operations");
     view! {
         <li>
             <div>

@@ -95,10 +95,14 @@ pub(crate) async fn list_amendments(state: String, cursor: String) -> Result<Ame
     let state = state_asked_for(&state)?;
     let cursor = (!cursor.is_empty()).then(|| Cursor::from_text(&cursor));
     let page = guard.amendments(reach, state, &PageRequest { cursor, limit: PAGE_ROWS_DEFAULT }).await?;
+    let ids: Vec<_> = page.rows.iter().map(|amendment| amendment.operation).collect();
+    let operations = guard.operations_by_id(reach, &ids).await?;
     let mut rows = Vec::with_capacity(page.rows.len());
     for mut amendment in page.rows {
-        let operation = guard.operation(reach, amendment.operation).await?;
-        guard.veil(person, &operation).await?.cover(&mut amendment.changes);
+        let operation = operations
+            .get(&amendment.operation)
+            .ok_or_else(|| guard::refusal::Refusal::not_found("operation of an amendment"))?;
+        guard.veil(person, operation).await?.cover(&mut amendment.changes);
         let headline = if amendment.is_reversal() {
             Some(format!("{} is taken back", amendment.base.destination_reference))
         } else {
@@ -106,7 +110,7 @@ pub(crate) async fn list_amendments(state: String, cursor: String) -> Result<Ame
         };
         rows.push(AmendmentRow {
             id: amendment.id,
-            operation: guard.view(&operation),
+            operation: guard.view(operation),
             headline: headline.unwrap_or_else(|| "the payload".to_owned()),
             more: amendment.changes_total.saturating_sub(1),
             proposed_by: crate::wording::actor(&amendment.proposed_by),

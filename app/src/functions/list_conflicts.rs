@@ -233,16 +233,19 @@ pub(crate) mod asked {
         person: &Person,
         conflicts: Vec<Conflict>,
     ) -> Result<Vec<ConflictRow>, Failure> {
+        let ids: Vec<_> = conflicts.iter().map(|conflict| conflict.operation).collect();
+        let operations = guard.operations_by_id(&person.reach, &ids).await?;
         let mut rows = Vec::with_capacity(conflicts.len());
         for mut conflict in conflicts {
-            let operation = guard.operation(&person.reach, conflict.operation).await?;
-            guard.veil(person, &operation).await?.cover(&mut conflict.changes);
+            let operation =
+                operations.get(&conflict.operation).ok_or_else(|| Refusal::not_found("operation of a conflict"))?;
+            guard.veil(person, operation).await?.cover(&mut conflict.changes);
             let decided = conflict.decision();
             let first = conflict.changes.first();
             let named = conflict.places.listed.first().map(|place| place.trim_start_matches('/').to_owned());
             rows.push(ConflictRow {
                 id: conflict.id,
-                operation: guard.view(&operation),
+                operation: guard.view(operation),
                 headline: first.map(headline).or(named).unwrap_or_else(|| "the payload".to_owned()),
                 more: conflict.changes_total.saturating_sub(1),
                 opened_at: conflict.opened_at,

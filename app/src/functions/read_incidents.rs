@@ -24,6 +24,8 @@ pub(crate) struct IncidentView {
     pub operation: OperationId,
     /// How many.
     pub count: usize,
+    /// Whether there may be more.
+    pub is_cut: bool,
     /// The money in them.
     pub money: Vec<Money>,
 }
@@ -57,8 +59,8 @@ pub(crate) async fn read_incidents() -> Result<IncidentList, Failure> {
 impl IncidentView {
     #[cfg(feature = "ssr")]
     fn of(incident: guard::incident::Incident) -> Option<Self> {
-        let guard::incident::Incident { destination, cause, from, to, operations, money } = incident;
+        let guard::incident::Incident { destination, cause, from, to, operations, is_cut, money } = incident;
         let operation = *operations.first()?;
-        Some(Self { destination, cause, from, to, operation, count: operations.len(), money })
+        Some(Self { destination, cause, from, to, operation, count: operations.len(), is_cut, money })
     }
 }

@@ -145,9 +145,10 @@ fn BlockOf(block: Block, search: ConflictSearch, as_of: Timestamp) -> impl IntoV
     let (title, more) = match group {
         Some(group) => {
             let name = group_name(&group);
-            let more = (group.open as usize > shown).then(|| {
+            let more = (group.is_cut || group.open as usize > shown).then(|| {
                 let address = search.address("/conflicts");
-                let text = format!("Show all {}", wording::number(group.open.into()));
+                let number = (!group.is_cut).then(|| wording::number(group.open.into()));
+                let text = number.map_or_else(|| "Show all".to_owned(), |number| format!("Show all {number}"));
                 view! {
                     <p class="group-more">
                         <a class="button is-quiet is-small" href=address>
@@ -164,7 +165,7 @@ fn BlockOf(block: Block, search: ConflictSearch, as_of: Timestamp) -> impl IntoV
                     <code><Plain text=name /></code>
                     " "
                     <span class="group-count">
-                        {wording::counted(group.open.into(), "conflict", "conflicts")}
+                        {wording::counted_or_more(group.open.into(), group.is_cut, "conflict", "conflicts")}
                         ", oldest "
                         <Age since=group.oldest_at now=as_of />
                     </span>

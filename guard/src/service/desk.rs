@@ -1,5 +1,7 @@
 //! What people and readers ask: lists and histories.
 
+use std::collections::HashMap;
+
 use super::report::check_length;
 use super::{Guard, LABEL_CHARACTERS_MAX, check_limit};
 use crate::clock::{Timestamp, rfc3339};
@@ -45,6 +47,29 @@ impl Guard {
     /// [`Refusal::NotFound`], the store's fault.
     pub async fn operation(&self, reach: &Reach, id: OperationId) -> Result<Operation, Refusal> {
         self.reachable(reach, id).await
+    }
+
+    /// The operations with these ids, of those that are within reach; leases that are over have been ended. At most
+    /// [`crate::queue::PAGE_ROWS_MAX`] are asked for.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn operations_by_id(
+        &self,
+        reach: &Reach,
+        ids: &[OperationId],
+    ) -> Result<HashMap<OperationId, Operation>, Refusal> {
+        let mut found = HashMap::new();
+        for mut operation in self.inner.store.operations_of(ids).await? {
+            if !reach.company(operation.key.company.as_str()) || !reach.workflow(operation.key.workflow.as_str()) {
+                continue;
+            }
+            if operation.state.lease_is_over(self.now()) {
+                operation = self.reachable(reach, operation.id).await?;
+            }
+            found.insert(operation.id, operation);
+        }
+        Ok(found)
     }
 
     /// A page of operations within reach; leases that are over have been ended.

@@ -8,7 +8,7 @@ use super::{Guard, Transition, integer, text};
 use crate::actor::Actor;
 use crate::clock::{Timestamp, rfc3339};
 use crate::id::{OperationId, RunId, ViewId};
-use crate::incident::{INCIDENT_ROWS_SEEN_MAX, Incident, Unsettled, incidents, suspects};
+use crate::incident::{INCIDENT_ROWS_SEEN_MAX, Incident, incidents};
 use crate::lists::{
     ListPage, RUN_ITEMS_MAX, Run, RunAction, RunItem, RunOutcome, RunStanding, SavedView, VIEW_NAME_CHARACTERS_MAX,
     VIEW_QUERY_BYTES_MAX, VIEWS_MAX,
@@ -21,7 +21,6 @@ use crate::recovery::{Answer, Claim, LastLookup};
 use crate::refusal::Refusal;
 use crate::state::StateName;
 use crate::store::{Act, Replaced};
-use crate::token::Reach;
 use crate::trail::{EntryKind, detail};
 use crate::triage::{Sort, TriageFilter};
 
@@ -182,18 +181,8 @@ impl Guard {
     /// # Errors
     /// The store's fault.
     pub async fn incidents(&self, person: &Person) -> Result<Vec<Incident>, Refusal> {
-        Ok(incidents(&self.catalogue(), &self.latest_unknown(&person.reach).await?))
-    }
-
-    /// The unknown operations among which incidents are looked for: of those begun last, such as came in a burst.
-    pub(super) async fn latest_unknown(&self, reach: &Reach) -> Result<Vec<Unsettled>, Refusal> {
-        let store = &self.inner.store;
-        let latest = store.latest_unknown(reach, INCIDENT_ROWS_SEEN_MAX).await?;
-        let mut operations = Vec::new();
-        for some in suspects(&self.catalogue(), &latest).chunks(PAGE_ROWS_MAX as usize) {
-            operations.extend(store.unsettled(some).await?);
-        }
-        Ok(operations)
+        let latest = self.inner.store.latest_unknown(&person.reach, INCIDENT_ROWS_SEEN_MAX).await?;
+        Ok(incidents(&self.catalogue(), &latest))
     }
 
     /// As [`Self::propose_run`], over an incident that is known by its first operation.

@@ -8,12 +8,11 @@ use super::{Guard, text};
 use crate::actor::Actor;
 use crate::clock::Timestamp;
 use crate::id::{MessageId, OperationId};
-use crate::incident::{Unsettled, incidents};
+use crate::incident::{INCIDENT_ROWS_SEEN_MAX, Unsettled, incidents};
 use crate::notification::{
     About, Attempt, Channel, ChannelState, Delivery, Facts, Fate, Group, Kind, Message, Piece, SETTLED_SECONDS,
     TRY_HOURS_MAX, Way, WayName,
 };
-use crate::queue::{Filter, Order, PageRequest};
 use crate::recovery::{Claim, kept, later};
 use crate::refusal::{Refusal, StoreFault};
 use crate::rules::RuleProposal;
@@ -76,12 +75,10 @@ impl Guard {
     /// What is read once for all channels, so that a look costs next to nothing where nothing waits.
     async fn glance(&self, catalogue: &Catalogue) -> Result<Glance, Refusal> {
         let store = &self.inner.store;
-        let one = PageRequest { cursor: None, limit: 1 };
-        let uncertain = store.operations(&Reach::EVERYTHING, &Filter::default(), Order::LongestUncertain, &one).await?;
         let tells_rules = catalogue.channels.values().any(|channel| channel.kinds.contains(&Kind::RulesWaiting));
         Ok(Glance {
             as_of: later(self.now(), TimeDelta::seconds(-SETTLED_SECONDS)),
-            has_uncertain: !uncertain.rows.is_empty(),
+            has_uncertain: store.waiting(&Reach::EVERYTHING, 1).await?.uncertain > 0,
             has_amendments: store.proposals_waiting(&Reach::EVERYTHING, 1).await? > 0,
             proposals: if tells_rules { store.open_rule_proposals().await? } else { Vec::new() },
         })
@@ -144,7 +141,7 @@ impl Guard {
         reach: &Reach,
         as_of: Timestamp,
     ) -> Result<Vec<Found>, Refusal> {
-        let mut operations = self.latest_unknown(reach).await?;
+        let mut operations = self.inner.store.latest_unknown(reach, INCIDENT_ROWS_SEEN_MAX).await?;
         operations.retain(|operation| operation.since <= as_of);
         let by_id: HashMap<OperationId, &Unsettled> =
             operations.iter().map(|operation| (operation.id, operation)).collect();

@@ -1,6 +1,6 @@
 //! What the guard was good for.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use chrono::Datelike as _;
 
@@ -51,8 +51,8 @@ impl Guard {
         if (to - from).num_days() > BOARD_DAYS_MAX.into() {
             return Err(Refusal::field("from", format!("is over {BOARD_DAYS_MAX} days before to; ask for less")));
         }
-        let reach = narrowed(reach, &question);
-        if [&reach.companies, &reach.workflows].iter().any(|names| names.as_ref().is_some_and(BTreeSet::is_empty)) {
+        let reach = reach.narrowed(question.company.as_ref(), question.workflow.as_ref());
+        if reach.is_nothing() {
             return Ok(Board::of(question, self.now(), &[]));
         }
         let store = &self.inner.store;
@@ -71,16 +71,4 @@ impl Guard {
             .collect();
         Ok(board)
     }
-}
-
-/// The part of a reach that was asked for; nothing where that lies outside.
-fn narrowed(reach: &Reach, question: &BoardQuestion) -> Reach {
-    let one = |own: &Option<BTreeSet<String>>, wanted: &Option<String>| match wanted {
-        None => own.clone(),
-        Some(wanted) => {
-            let is_reached = own.as_ref().is_none_or(|own| own.contains(wanted));
-            Some(is_reached.then(|| wanted.clone()).into_iter().collect())
-        }
-    };
-    Reach { companies: one(&reach.companies, &question.company), workflows: one(&reach.workflows, &question.workflow) }
 }

@@ -20,7 +20,7 @@ use crate::recovery::{Answer, Claim, NEGATIVES_APART_SECONDS, Recovery, Step};
 use crate::refusal::Refusal;
 use crate::state::{State, StateName};
 use crate::store::{RecoveryChange, Replaced};
-use crate::summary::{Count, Counted, Recovering};
+use crate::summary::{Count, Counted, LOOKED_FOR_COUNTED_MAX, Recovering, UNCERTAIN_COUNTED_MAX};
 use crate::token::Reach;
 use crate::trail::{EntryKind, detail};
 use crate::workflow::Workflow;
@@ -382,12 +382,21 @@ impl Guard {
         }
     }
 
-    /// How many unknown operations are looked for, and how many no longer are, within reach.
+    /// How many unknown operations are looked for, and how many no longer are, within reach, counted up to
+    /// [`UNCERTAIN_COUNTED_MAX`].
     ///
     /// # Errors
     /// The store's fault.
     pub async fn recovering(&self, reach: &Reach) -> Result<Recovering, Refusal> {
-        Ok(self.inner.store.recovering(reach).await?)
+        Ok(self.inner.store.recovering(reach, UNCERTAIN_COUNTED_MAX).await?)
+    }
+
+    /// As [`Self::recovering`], counted up to [`LOOKED_FOR_COUNTED_MAX`], as it stands above a list.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn recovering_above(&self, reach: &Reach) -> Result<Recovering, Refusal> {
+        Ok(self.inner.store.recovering(reach, LOOKED_FOR_COUNTED_MAX).await?)
     }
 
     /// How each destination that was asked before may be asked at present.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::evidence::Evidence;
 use crate::id::{EvidenceId, OperationId};
-use crate::incident::{Glimpse, Unsettled};
+use crate::incident::Unsettled;
 use crate::operation::Operation;
 use crate::refusal::StoreFault;
 use crate::review::Review;
@@ -21,10 +21,7 @@ pub trait Reviews: Send + Sync {
     async fn evidence_file(&self, id: EvidenceId) -> Result<Option<(Evidence, Vec<u8>)>, StoreFault>;
 
     /// The unknown operations within reach that were begun last, at most `limit`.
-    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Glimpse>, StoreFault>;
-
-    /// What incidents are made of, of those of these operations that are unknown; at most [`crate::queue::PAGE_ROWS_MAX`] are asked for.
-    async fn unsettled(&self, operations: &[OperationId]) -> Result<Vec<Unsettled>, StoreFault>;
+    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Unsettled>, StoreFault>;
 
     /// The steps of money of what is uncertain in each of these parts; at most [`crate::triage::STEPS_MAX`] of each.
     async fn steps(&self, parts: &[Part]) -> Result<Vec<(Part, Step)>, StoreFault>;

@@ -418,10 +418,7 @@ impl Store for Memory {
             .operations
             .values()
             .filter(|operation| is_within(reach, operation) && matches(filter, operation))
-            .filter_map(|operation| match order {
-                Order::Newest | Order::Oldest => Some((operation.created_at, operation.clone())),
-                Order::LongestUncertain => uncertain_since(operation).map(|since| (since, operation.clone())),
-            })
+            .map(|operation| (operation.created_at, operation.clone()))
             .collect();
         rows.sort_by_key(|(moment, operation)| (*moment, operation.id));
         if order == Order::Newest {
@@ -538,7 +535,7 @@ impl Store for Memory {
     async fn waiting(&self, reach: &Reach, most: u32) -> Result<Waiting, StoreFault> {
         let tables = self.tables();
         let within = tables.operations.values().filter(|operation| is_within(reach, operation));
-        let mut since: Vec<Timestamp> = within.filter_map(uncertain_since).collect();
+        let mut since: Vec<Timestamp> = within.filter_map(|operation| operation.state.uncertain_since()).collect();
         since.sort();
         since.truncate(usize::try_from(most).unwrap());
         let open: BTreeSet<OperationId> = tables
@@ -648,13 +645,14 @@ impl Store for Memory {
         Ok(())
     }
 
-    async fn recovering(&self, reach: &Reach) -> Result<Recovering, StoreFault> {
+    async fn recovering(&self, reach: &Reach, most: u32) -> Result<Recovering, StoreFault> {
         let tables = self.tables();
         let within = |recovery: &&Recovery| is_within(reach, &tables.operations[&recovery.operation]);
         let (exhausted, waiting): (Vec<&Recovery>, Vec<&Recovery>) =
             tables.recoveries.values().filter(within).partition(|recovery| recovery.exhausted_at.is_some());
-        let number = |recoveries: Vec<&Recovery>| u32::try_from(recoveries.len()).unwrap();
-        Ok(Recovering { waiting: number(waiting), exhausted: number(exhausted) })
+        let number = |recoveries: Vec<&Recovery>| u32::try_from(recoveries.len()).unwrap().min(most);
+        let (waiting, exhausted) = (number(waiting), number(exhausted));
+        Ok(Recovering { waiting, exhausted, is_cut: waiting.max(exhausted) == most })
     }
 
     async fn accesses(&self) -> Result<Vec<Access>, StoreFault> {
@@ -704,19 +702,6 @@ fn matches(filter: &Filter, operation: &Operation) -> bool {
 
 fn stake(operation: &Operation) -> Option<i64> {
     operation.money.as_ref().map(guard::money::Money::stake)
-}
-
-fn uncertain_since(operation: &Operation) -> Option<Timestamp> {
-    match &operation.state {
-        State::Unknown { since, .. } | State::Disputed { since, .. } => Some(*since),
-        State::AwaitingApproval
-        | State::Rejected { .. }
-        | State::Acquired { .. }
-        | State::Sending { .. }
-        | State::Released { .. }
-        | State::Failed { .. }
-        | State::Confirmed { .. } => None,
-    }
 }
 
 #[async_trait]

@@ -311,21 +311,9 @@ impl Store for PostgresStore {
         order: Order,
         page: &PageRequest,
     ) -> Result<Page<Operation>, StoreFault> {
-        let nothing = Page { rows: Vec::new(), next: None };
-        match order {
-            Order::Newest | Order::Oldest => {
-                let Some(walk) = Walk::of(reach, filter, order, page) else { return Ok(nothing) };
-                let mut connection = self.connection().await?;
-                read(page::page(&mut connection, &walk)).await
-            }
-            Order::LongestUncertain => {
-                let Some(mut question) = list::uncertain(reach, filter, page) else { return Ok(nothing) };
-                let mut connection = self.connection().await?;
-                let rows = question.build_query_as::<OperationRow>().fetch_all(&mut *connection);
-                let rows = bounded(rows).await.map_err(|trouble| trouble.fault(&""))?;
-                list::page(rows, page.limit)
-            }
-        }
+        let Some(walk) = Walk::of(reach, filter, order, page) else { return Ok(Page { rows: Vec::new(), next: None }) };
+        let mut connection = self.connection().await?;
+        read(page::page(&mut connection, &walk)).await
     }
 
     async fn expired(&self, now: Timestamp, limit: u32) -> Result<Vec<Operation>, StoreFault> {
@@ -467,9 +455,9 @@ impl Store for PostgresStore {
         bounded(recovery::end(&mut connection, operation)).await.map_err(|trouble| trouble.fault(&operation))
     }
 
-    async fn recovering(&self, reach: &Reach) -> Result<Recovering, StoreFault> {
+    async fn recovering(&self, reach: &Reach, most: u32) -> Result<Recovering, StoreFault> {
         let mut connection = self.connection().await?;
-        read(recovery::recovering(&mut connection, reach)).await
+        read(recovery::recovering(&mut connection, reach, most)).await
     }
 
     async fn accesses(&self) -> Result<Vec<Access>, StoreFault> {

@@ -41,7 +41,7 @@ use guard::fingerprint::Fingerprint;
 use guard::id::OperationId;
 use guard::key::OperationKey;
 use guard::operation::Operation;
-use guard::queue::{Cursor, Filter, Order, Page, PageRequest};
+use guard::queue::{Filter, Order, Page, PageRequest};
 use guard::recovery::{Claim, Recovery};
 use guard::refusal::StoreFault;
 use guard::store::{Delivery, Insertion, NewOperation, Replaced, Replacement, Store};
@@ -128,13 +128,13 @@ impl SqliteStore {
         self.readers.with(read)
     }
 
-    /// Reads where it may take longer, away from the threads that answer requests.
+    /// Reads where it may take longer, away from the threads that answer requests, and all of it from one state of the store.
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, StoreFault> + Send + 'static,
     ) -> Result<T, StoreFault> {
         let readers = Arc::clone(&self.readers);
-        let done = tokio::task::spawn_blocking(move || readers.with(read)).await;
+        let done = tokio::task::spawn_blocking(move || readers.with_one_view(read)).await;
         done.unwrap_or(Err(StoreFault::Unavailable))
     }
 }
@@ -245,32 +245,8 @@ impl Store for SqliteStore {
         order: Order,
         page: &PageRequest,
     ) -> Result<Page<Operation>, StoreFault> {
-        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-        match order {
-            Order::Newest | Order::Oldest => {
-                let Some(walk) = Walk::of(reach, filter, order, page) else {
-                    return Ok(Page { rows: Vec::new(), next: None });
-                };
-                self.read(move |connection| page::page(connection, &walk)).await
-            }
-            Order::LongestUncertain => {
-                let Some(question) = list::question(reach, filter, page) else {
-                    return Ok(Page { rows: Vec::new(), next: None });
-                };
-                let mut rows = self
-                    .read(move |connection| {
-                        let list::Question { sql, values } = question;
-                        let values = rusqlite::params_from_iter(values);
-                        all::<OperationRow, Operation>(connection, "operation", &sql, values)
-                    })
-                    .await?;
-                let has_more = rows.len() > limit;
-                rows.truncate(limit);
-                let last = rows.last().filter(|_| has_more);
-                let next = last.map(|last| Cursor::behind(list::uncertain_since(last), last.id.as_u128()));
-                Ok(Page { rows, next })
-            }
-        }
+        let Some(walk) = Walk::of(reach, filter, order, page) else { return Ok(Page { rows: Vec::new(), next: None }) };
+        self.read(move |connection| page::page(connection, &walk)).await
     }
 
     async fn expired(&self, now: Timestamp, limit: u32) -> Result<Vec<Operation>, StoreFault> {
@@ -416,9 +392,9 @@ impl Store for SqliteStore {
         perform(&self.queue, task).await
     }
 
-    async fn recovering(&self, reach: &Reach) -> Result<Recovering, StoreFault> {
+    async fn recovering(&self, reach: &Reach, most: u32) -> Result<Recovering, StoreFault> {
         let reach = reach.clone();
-        self.read(move |connection| recovery::recovering(connection, &reach)).await
+        self.read(move |connection| recovery::recovering(connection, &reach, most)).await
     }
 
     async fn accesses(&self) -> Result<Vec<Access>, StoreFault> {

@@ -49,17 +49,9 @@ pub(super) struct Facets(pub [Option<BTreeSet<String>>; 4]);
 
 impl Facets {
     fn of(reach: &Reach, filter: &Filter) -> Self {
-        let within = |wanted: &Option<String>, reached: &Option<BTreeSet<String>>| match (wanted, reached) {
-            (None, reached) => reached.clone(),
-            (Some(name), None) => Some(BTreeSet::from([name.clone()])),
-            (Some(name), Some(reached)) => Some(reached.iter().filter(|reached| *reached == name).cloned().collect()),
-        };
-        Self([
-            within(&filter.company, &reach.companies),
-            within(&filter.workflow, &reach.workflows),
-            within(&filter.source_system, &None),
-            within(&filter.action, &None),
-        ])
+        let Reach { companies, workflows } = reach.narrowed(filter.company.as_ref(), filter.workflow.as_ref());
+        let one = |name: &Option<String>| name.clone().map(|name| BTreeSet::from([name]));
+        Self([companies, workflows, one(&filter.source_system), one(&filter.action)])
     }
 
     /// Whether nothing can be like that.
@@ -95,6 +87,18 @@ pub(super) enum Test {
     StakeFrom(i64),
     /// Not more is at stake, in ten-thousandths.
     StakeTo(i64),
+}
+
+impl Test {
+    /// The column that is looked at.
+    pub(super) fn column(&self) -> &'static str {
+        match self {
+            Self::Among { column, .. } => column,
+            Self::States(_) => "state",
+            Self::InConflict => "open_conflicts",
+            Self::StakeFrom(_) | Self::StakeTo(_) => "ten_thousandths",
+        }
+    }
 }
 
 /// Stretches of one index, and what is looked at in each row.
@@ -179,12 +183,11 @@ pub(super) struct Ids {
 }
 
 impl Walk {
-    /// How the list is read; none where nothing can be on it, or the order is not that of ids.
+    /// How the list is read; none where nothing can be on it.
     pub(super) fn of(reach: &Reach, filter: &Filter, order: Order, page: &PageRequest) -> Option<Self> {
         let newest_first = match order {
             Order::Newest => true,
             Order::Oldest => false,
-            Order::LongestUncertain => return None,
         };
         let facets = Facets::of(reach, filter);
         if facets.are_impossible() {
@@ -231,12 +234,11 @@ impl Plan {
             let all = [of_states.clone(), of_document.clone(), of_worker.clone()].into_iter().flatten();
             tests.iter().cloned().chain(all).chain(facets.tests()).collect::<Vec<_>>()
         };
-        let single = |index, columns, name: &String, part| Route {
-            index: Some(index),
-            columns,
-            arms: vec![vec![name.clone()]],
-            part,
-            tests: everything(),
+        let single = |index, columns: &'static [&'static str], name: &String, part| {
+            // What the stretch says already need not be looked at.
+            let is_said = |test: &Test| matches!(test, Test::Among { column, names } if columns == [*column] && names.contains(name));
+            let tests = everything().into_iter().filter(|test| !is_said(test)).collect();
+            Route { index: Some(index), columns, arms: vec![vec![name.clone()]], part, tests }
         };
         const REFERRED: Option<&str> = Some("destination_reference IS NOT NULL");
         match &filter.sought {
@@ -322,6 +324,13 @@ impl Route {
                 }
             }
         }
+    }
+
+    /// What is looked at in the index, which holds these columns, and what only the rows behind it tell: they are read for what passed
+    /// the first. Where either is nothing, all is looked at at once.
+    pub(super) fn tests_apart(&self, held: &[&str]) -> (Vec<&Test>, Vec<&Test>) {
+        let (of_index, of_row): (Vec<_>, Vec<_>) = self.tests.iter().partition(|test| held.contains(&test.column()));
+        if of_index.is_empty() { (of_row, Vec::new()) } else { (of_index, of_row) }
     }
 
     /// So many rows of each arm are looked through: its share. Where every row fits, never more than the page needs and one more, and in

@@ -61,6 +61,8 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
         "operation_by_worker",
         "operation_left",
         "operation_unfinished",
+        "operation_unknown",
+        "operation_unknown_by_company",
         "entry_by_people",
         "entry_by_person",
         "entry_of_people_by_kind",
@@ -123,8 +125,11 @@ async fn ask_everything(server: &Server, document: &str) {
         request.cursor = first.next;
         store.operations(reach, &filter, Order::Newest, &request).await.unwrap();
     }
-    store.operations(&everywhere, &Filter::default(), Order::LongestUncertain, &page).await.unwrap();
     store.waiting(&everywhere, 100).await.unwrap();
+    for reach in [&everywhere, &one_company] {
+        store.latest_unknown(reach, 20).await.unwrap();
+        store.recovering(reach, 20).await.unwrap();
+    }
     store.expired(now() - chrono::TimeDelta::days(1), 100).await.unwrap();
 
     let rare = ActivityFilter { person: some("rare@example.test"), ..ActivityFilter::default() };

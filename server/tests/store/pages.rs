@@ -22,7 +22,6 @@ on_both!(
     every_filter_limits_and_the_newest_comes_first,
     reach_limits_every_list,
     pages_stay_true_while_rows_come_in,
-    the_longest_uncertain_comes_first,
     leases_that_ended_come_in_their_order,
     times_are_bounds_of_ids,
     what_waits_is_summed_within_reach,
@@ -209,11 +208,6 @@ async fn reach_limits_every_list(fresh: Fresh) {
             let expected: Vec<_> = all.iter().filter(|operation| fits(operation, filter, reach)).cloned().collect();
             let found = listed(&*fresh.database.store, reach, filter, Order::Newest, 9).await;
             assert_eq!(ids(&found), ids(&expected), "{reach:?} {filter:?}");
-            let uncertain = |operation: &&Operation| operation.state.is_uncertain() && fits(operation, filter, reach);
-            let expected: BTreeSet<_> = all.iter().filter(uncertain).map(|operation| operation.id).collect();
-            let found = listed(&*fresh.database.store, reach, filter, Order::LongestUncertain, 9).await;
-            assert_eq!(found.len(), expected.len());
-            assert_eq!(found.iter().map(|operation| operation.id).collect::<BTreeSet<_>>(), expected);
         }
     }
     fresh.remove().await;
@@ -245,22 +239,6 @@ async fn pages_stay_true_while_rows_come_in(fresh: Fresh) {
     let page = PageRequest { cursor: Some(behind), limit: 3 };
     let empty = store.operations(&ALL, &Filter::default(), Order::Newest, &page).await.unwrap();
     assert_eq!((empty.rows.len(), empty.next), (0, None));
-    fresh.remove().await;
-}
-
-async fn the_longest_uncertain_comes_first(fresh: Fresh) {
-    let store = &fresh.database.store;
-    // Uncertain since another order than they were begun in, two of them since the same moment.
-    for (number, since) in [(1, 500), (2, 300), (3, 400), (4, 300), (5, 900)] {
-        let new = begun_as(key(&number.to_string()), moment(number));
-        let operation = new.operation.clone();
-        store.insert_if_absent(new).await.unwrap();
-        store.replace(uncertainty(&operation, moment(since))).await.unwrap();
-    }
-    fresh.begun("certain").await;
-    let found = listed(&**store, &ALL, &Filter::default(), Order::LongestUncertain, 2).await;
-    let documents: Vec<_> = found.iter().map(|operation| operation.key.document.as_str()).collect();
-    assert_eq!(documents, ["2", "4", "3", "1", "5"]);
     fresh.remove().await;
 }
 

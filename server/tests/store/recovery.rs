@@ -200,10 +200,15 @@ async fn recoveries_are_counted_within_reach(fresh: Fresh) {
         .tamper(&format!("UPDATE recovery SET exhausted_at = 1 WHERE operation = {}", fresh.id(exhausted.id.as_u128())))
         .await
         .unwrap();
-    let all = Recovering { waiting: 3, exhausted: 1 };
-    assert_eq!(store.recovering(&Reach::EVERYTHING).await, Ok(all));
-    assert_eq!(store.recovering(&Reach::over(["ACME".to_owned()], ["handoff".to_owned()])).await, Ok(all));
-    assert_eq!(store.recovering(&Reach::over(["other".to_owned()], [])).await, Ok(Recovering::default()));
+    let all = Recovering { waiting: 3, exhausted: 1, is_cut: false };
+    let [acme, other] = ["ACME", "other"].map(|company| Reach::over([company.to_owned()], ["handoff".to_owned()]));
+    let some = Reach::over([], ["handoff".to_owned()]);
+    for reach in [&Reach::EVERYTHING, &acme, &some] {
+        assert_eq!(store.recovering(reach, 10).await, Ok(all), "{reach:?}");
+        let cut = store.recovering(reach, 2).await.unwrap();
+        assert!(cut.is_cut && cut.waiting <= 2 && cut.exhausted <= 1, "{cut:?} {reach:?}");
+    }
+    assert_eq!(store.recovering(&other, 10).await, Ok(Recovering::default()));
     fresh.remove().await;
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use guard::conflict::{Conflict, ConflictFilter, ConflictGroup, ConflictOrder};
+use guard::conflict::{CONFLICTS_GROUPED_MAX, Conflict, ConflictFilter, ConflictGroup, ConflictOrder};
 use guard::id::ConflictId;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
@@ -78,19 +78,22 @@ impl Conflicts for Memory {
     ) -> Result<Vec<ConflictGroup>, StoreFault> {
         let filter = ConflictFilter { place: None, group: None, is_decided: false, ..filter.clone() };
         let mut groups: BTreeMap<_, ConflictGroup> = BTreeMap::new();
-        for conflict in self.conflicts_within(reach, &filter) {
+        for conflict in self.conflicts_within(reach, &filter).into_iter().take(CONFLICTS_GROUPED_MAX as usize) {
             let group = groups.entry((conflict.workflow.clone(), conflict.places.group)).or_insert(ConflictGroup {
                 workflow: conflict.workflow,
                 places: conflict.places,
                 open: 0,
                 hits: 0,
                 oldest_at: conflict.opened_at,
+                is_cut: false,
             });
             group.open += 1;
             group.hits += conflict.hits;
             group.oldest_at = group.oldest_at.min(conflict.opened_at);
         }
         let mut groups: Vec<ConflictGroup> = groups.into_values().collect();
+        let is_cut = groups.iter().map(|group| group.open).sum::<u32>() >= CONFLICTS_GROUPED_MAX;
+        groups.iter_mut().for_each(|group| group.is_cut = is_cut);
         groups.sort_by_key(|group| std::cmp::Reverse(group.open));
         groups.truncate(limit as usize);
         Ok(groups)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use guard::evidence::Evidence;
 use guard::id::{EvidenceId, OperationId};
-use guard::incident::{Glimpse, Unsettled};
+use guard::incident::Unsettled;
 use guard::money::Money;
 use guard::operation::Operation;
 use guard::refusal::StoreFault;
@@ -44,34 +44,25 @@ impl Reviews for Memory {
         Ok(evidence.cloned().zip(tables.files.get(&id).cloned()))
     }
 
-    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Glimpse>, StoreFault> {
-        let tables = self.tables();
-        let glimpse = |operation: &Operation| {
-            let State::Unknown { since, .. } = &operation.state else { return None };
-            let (workflow, company) = (operation.key.workflow.as_str(), operation.key.company.as_str());
-            let is_within = reach.company(company) && reach.workflow(workflow);
-            is_within.then(|| Glimpse { id: operation.id, workflow: workflow.to_owned(), since: *since })
-        };
-        let mut found: Vec<Glimpse> = tables.operations.values().filter_map(glimpse).collect();
-        found.sort_unstable_by_key(|glimpse| std::cmp::Reverse(glimpse.id));
-        found.truncate(limit as usize);
-        Ok(found)
-    }
-
-    async fn unsettled(&self, operations: &[OperationId]) -> Result<Vec<Unsettled>, StoreFault> {
+    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Unsettled>, StoreFault> {
         let tables = self.tables();
         let unsettled = |operation: &Operation| {
             let State::Unknown { since, reason } = &operation.state else { return None };
-            Some(Unsettled {
+            let (workflow, company) = (operation.key.workflow.as_str(), operation.key.company.as_str());
+            let is_within = reach.company(company) && reach.workflow(workflow);
+            is_within.then(|| Unsettled {
                 id: operation.id,
-                workflow: operation.key.workflow.as_str().to_owned(),
-                company: operation.key.company.as_str().to_owned(),
+                workflow: workflow.to_owned(),
+                company: company.to_owned(),
                 since: *since,
                 reason: reason.clone(),
                 money: operation.money.clone(),
             })
         };
-        Ok(operations.iter().filter_map(|id| tables.operations.get(id)).filter_map(unsettled).collect())
+        let mut found: Vec<Unsettled> = tables.operations.values().filter_map(unsettled).collect();
+        found.sort_unstable_by_key(|unsettled| std::cmp::Reverse(unsettled.id));
+        found.truncate(limit as usize);
+        Ok(found)
     }
 
     async fn steps(&self, parts: &[Part]) -> Result<Vec<(Part, Step)>, StoreFault> {

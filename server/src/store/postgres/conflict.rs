@@ -63,9 +63,9 @@ fn push_texts(query: &mut QueryBuilder<'static, Postgres>, filter: &ConflictFilt
 
 fn groups(reach: &Reach, filter: &ConflictFilter, limit: u32) -> QueryBuilder<'static, Postgres> {
     let mut query = QueryBuilder::new(
-        "SELECT workflow, (SELECT places FROM conflict WHERE id = first) AS places, open, hits, oldest_at FROM ( \
+        "SELECT workflow, (SELECT places FROM conflict WHERE id = first) AS places, open, hits, oldest_at, counted FROM ( \
          SELECT workflow, (array_agg(id ORDER BY id))[1] AS first, count(*) AS open, sum(hits)::bigint AS hits, \
-         min(opened_at) AS oldest_at FROM (SELECT workflow, grouping_key, id, hits, opened_at FROM conflict WHERE is_open",
+         min(opened_at) AS oldest_at, (sum(count(*)) OVER ())::bigint AS counted FROM (SELECT workflow, grouping_key, id, hits, opened_at FROM conflict WHERE is_open",
     );
     push_texts(&mut query, filter);
     push_reach(&mut query, reach, "conflict");

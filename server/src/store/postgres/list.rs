@@ -1,94 +1,16 @@
-//! Lists and sums: pages of operations, counts, what waits.
-//!
-//! A page is read behind a key and never counted or skipped. Names of states stand in the text of a statement, since an index that
-//! holds only some states is chosen by them.
+//! Sums: counts of hours, what waits, each counted up to a bound. Names of states stand in the text of a statement, since an index
+//! that holds only some states is chosen by them.
 
 use guard::clock::Timestamp;
-use guard::operation::Operation;
-use guard::queue::{Cursor, Filter, Page, PageRequest, Sought};
 use guard::refusal::StoreFault;
-use guard::state::StateName;
 use guard::summary::Waiting;
 use guard::token::Reach;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
-use uuid::Uuid;
 
 use crate::store::behind::{UPPER_HALF, whole};
 use crate::store::few_companies;
-use crate::store::row::{OperationRow, Place};
-
-/// A page of what is uncertain as one statement; none where nothing can be on it.
-pub(super) fn uncertain(reach: &Reach, filter: &Filter, page: &PageRequest) -> Option<QueryBuilder<'static, Postgres>> {
-    let wanted = |state: &StateName| filter.states.is_empty() || filter.states.contains(state);
-    let states: Vec<StateName> = [StateName::Unknown, StateName::Disputed].into_iter().filter(wanted).collect();
-    if states.is_empty() {
-        return None;
-    }
-    let mut query = QueryBuilder::new("");
-    push_selection(&mut query, reach, filter);
-    query.push(" AND state IN ('unknown', 'disputed')");
-    if let [state] = states.as_slice() {
-        query.push(format!(" AND state = '{}'", state.as_str()));
-    }
-    if let Some((since, id)) = page.cursor.as_ref().and_then(Cursor::read) {
-        query.push(" AND (state_since, id) > (").push_bind(since).push(", ").push_bind(Uuid::from_u128(id)).push(")");
-    }
-    query.push(" ORDER BY state_since, id LIMIT ").push_bind(i64::from(page.limit) + 1);
-    Some(query)
-}
-
-fn push_selection(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, filter: &Filter) {
-    query.push("SELECT ").push(OperationRow::COLUMNS).push(" FROM operation WHERE true");
-    push_reach(query, reach, "operation");
-    let equal = [
-        (" AND workflow = ", &filter.workflow),
-        (" AND company = ", &filter.company),
-        (" AND source_system = ", &filter.source_system),
-        (" AND document = ", &filter.document),
-        (" AND action = ", &filter.action),
-        (" AND worker = ", &filter.worker),
-    ];
-    for (condition, value) in equal {
-        if let Some(value) = value {
-            query.push(condition).push_bind(value.clone());
-        }
-    }
-    if filter.with_open_conflicts {
-        query.push(" AND open_conflicts > 0");
-    }
-    if let Some(stake) = filter.stake_from {
-        query.push(" AND ten_thousandths >= ").push_bind(stake);
-    }
-    if let Some(stake) = filter.stake_to {
-        query.push(" AND ten_thousandths <= ").push_bind(stake);
-    }
-    match &filter.sought {
-        Some(Sought::Operation(id)) => {
-            query.push(" AND id = ").push_bind(Uuid::from_u128(id.as_u128()));
-        }
-        Some(Sought::Named(name)) => {
-            query.push(" AND (document = ").push_bind(name.clone());
-            query.push(" OR destination_reference = ").push_bind(name.clone()).push(")");
-        }
-        None => {}
-    }
-    // An id starts with the millisecond of its creation, so that the index by id bounds a span of time too.
-    if let Some(from) = filter.from {
-        query.push(" AND created_at >= ").push_bind(from.timestamp_millis());
-        query.push(" AND id >= ").push_bind(first_id(from));
-    }
-    if let Some(to) = filter.to {
-        query.push(" AND created_at < ").push_bind(to.timestamp_millis());
-        query.push(" AND id < ").push_bind(first_id(to));
-    }
-}
-
-/// The least id that an operation of this moment can have.
-fn first_id(moment: Timestamp) -> Uuid {
-    let milliseconds = u128::from(moment.timestamp_millis().max(0).unsigned_abs()) & 0xFFFF_FFFF_FFFF;
-    Uuid::from_u128(milliseconds << 80)
-}
+use crate::store::row::{Place, UnsettledRow};
 
 pub(super) fn push_reach(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, table: &str) {
     for (column, names) in [("company", &reach.companies), ("workflow", &reach.workflows)] {
@@ -101,30 +23,6 @@ pub(super) fn push_reach(query: &mut QueryBuilder<'static, Postgres>, reach: &Re
                 query.push("ANY(").push_bind(names).push(")")
             }
         };
-    }
-}
-
-/// The page that the rows make: one row more than asked for says that there is a next one.
-pub(super) fn page(rows: Vec<OperationRow>, limit: u32) -> Result<Page<Operation>, StoreFault> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let has_next = rows.len() > limit;
-    let rows = rows.into_iter().take(limit).map(Operation::try_from).collect::<Result<Vec<_>, _>>()?;
-    let next = rows.last().filter(|_| has_next).map(|last| Cursor::behind(since(last), last.id.as_u128()));
-    Ok(Page { rows, next })
-}
-
-/// Since when an uncertain operation is so.
-fn since(operation: &Operation) -> Timestamp {
-    use guard::state::State;
-    match &operation.state {
-        State::Unknown { since, .. } | State::Disputed { since, .. } => *since,
-        State::AwaitingApproval
-        | State::Rejected { .. }
-        | State::Acquired { .. }
-        | State::Sending { .. }
-        | State::Released { .. }
-        | State::Failed { .. }
-        | State::Confirmed { .. } => operation.created_at,
     }
 }
 
@@ -156,16 +54,16 @@ struct AtRisk {
 
 /// The first rows of a table within reach, at most so many. Where the reach names few companies, those of each are looked for by
 /// themselves: among those of all they may be rare.
-struct FirstRows {
-    table: &'static str,
-    columns: &'static str,
-    condition: &'static str,
-    order: &'static str,
-    most: u32,
+pub(super) struct FirstRows {
+    pub table: &'static str,
+    pub columns: &'static str,
+    pub condition: &'static str,
+    pub order: &'static str,
+    pub most: u32,
 }
 
 impl FirstRows {
-    fn push(&self, query: &mut QueryBuilder<'static, Postgres>, reach: &Reach) {
+    pub(super) fn push(&self, query: &mut QueryBuilder<'static, Postgres>, reach: &Reach) {
         let Self { table, columns, condition, order, most } = self;
         let stretch = format!("SELECT {columns} FROM {table} WHERE {condition}");
         let end = format!(" ORDER BY {order} LIMIT ");
@@ -181,6 +79,17 @@ impl FirstRows {
         let workflows = Reach { companies: None, workflows: reach.workflows.clone() };
         push_reach(query, &workflows, table);
         query.push(&end).push_bind(i64::from(*most)).push(") AS first_of").push(end).push_bind(i64::from(*most));
+    }
+}
+
+/// What is unknown, begun last.
+pub(super) const fn unknown_last(most: u32) -> FirstRows {
+    FirstRows {
+        table: "operation",
+        columns: UnsettledRow::COLUMNS,
+        condition: "state = 'unknown'",
+        order: "id DESC",
+        most,
     }
 }
 
@@ -242,21 +151,4 @@ where
     T: TryFrom<R, Error = StoreFault>,
 {
     rows.iter().map(|row| Ok(T::try_from(R::from_row(row)?)?)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use chrono::TimeZone as _;
-    use guard::id::OperationId;
-
-    use super::*;
-
-    #[test]
-    fn the_first_id_of_a_moment_is_before_every_id_of_it_and_behind_the_moment_before() {
-        let moment = chrono::Utc.timestamp_millis_opt(1_700_000_000_123).unwrap();
-        let before = moment - chrono::TimeDelta::milliseconds(1);
-        let id = |moment, random| Uuid::from_u128(OperationId::new(moment, [random; 16]).as_u128());
-        assert!(first_id(moment) <= id(moment, 0));
-        assert!(first_id(moment) > id(before, 0xFF));
-    }
 }

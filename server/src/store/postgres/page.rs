@@ -118,35 +118,76 @@ fn statement(route: &Route, span: &Span, look: Look) -> QueryBuilder<'static, Po
     let one = if names.is_empty() { "(VALUES (1::bigint))" } else { ") WITH ORDINALITY" };
     query.push(format!("{one} AS named ({}place) OFFSET 0) AS arm", names.concat()));
 
-    // The order of the whole index, and a row compared with its bounds: a stretch of this index and no other answers that. Asked for a
-    // name and the order of ids, the planner may take the order of all instead, and read it to its end for a name that is rare.
+    // The order of the whole index, and its first column as one of a list of one: a stretch of this index and no other answers that. Asked
+    // for a name and the order of ids, the planner may take the order of all instead, and read it to its end for a name that is rare. A row
+    // compared with its bounds would be answered by this index too, but be read on behind them, to where the first column changes.
     let direction = if span.newest_first { "DESC" } else { "ASC" };
-    let columns: Vec<&str> = stretch.iter().map(|(column, _)| *column).chain(["id"]).collect();
-    let names: String = (0..stretch.len()).map(|number| format!("arm.of{number}, ")).collect();
-    let order: Vec<String> = columns.iter().map(|column| format!("{column} {direction}")).collect();
-    let (order, columns) = (order.join(", "), columns.join(", "));
+    let columns = stretch.iter().map(|(column, _)| *column).chain(["id"]);
+    let order: Vec<String> = columns.map(|column| format!("{column} {direction}")).collect();
+    let order = order.join(", ");
+    let said = stretch.iter().enumerate().map(|(number, (column, _))| match number {
+        0 => format!("{column} = ANY(ARRAY[arm.of0]) AND "),
+        number => format!("{column} = arm.of{number} AND "),
+    });
+    let said: String = said.collect();
     // In the order of ids, this database has one index for all that is not confirmed.
     let part = if route.index == Some(LEFT_BY_ID) { Some(UNFINISHED) } else { route.part };
     let part = part.map(|part| format!(" AND {part}")).unwrap_or_default();
     let (first, last) = (Uuid::from_u128(span.first), Uuid::from_u128(span.end.saturating_sub(1)));
 
+    let from = |query: &mut QueryBuilder<'static, Postgres>, wanted: &str| {
+        query.push(format!("SELECT {wanted} FROM operation WHERE {said}id >= ")).push_bind(first);
+        query.push(" AND id <= ").push_bind(last).push(format!("{part} ORDER BY {order} LIMIT "));
+    };
+    let seen = i64::from(route.rows_of_each(span, look));
+    let most = i64::try_from(route.rows_that_fit(span, look)).unwrap_or(i64::MAX);
+
     query.push(" LEFT JOIN LATERAL (");
     if route.tests.is_empty() {
-        query.push("SELECT NULL::uuid AS id");
-    } else {
-        query.push(format!("SELECT id FROM operation WHERE ({columns}) >= ({names}")).push_bind(first);
-        query.push(format!(") AND ({columns}) <= ({names}")).push_bind(last);
-        let skipped = i64::from(route.rows_of_each(span, look)) - 1;
-        query.push(format!("){part} ORDER BY {order} LIMIT 1 OFFSET ")).push_bind(skipped);
+        query.push("SELECT NULL::uuid AS id) AS stop ON true LEFT JOIN LATERAL (");
+        from(&mut query, "id");
+        query.push_bind(most).push(") AS fitting ON true");
+        return query;
     }
-    query.push(") AS stop ON true LEFT JOIN LATERAL (");
-    // A row of these columns is before or behind where looking ends, by the direction.
-    let (low, high) = if span.newest_first { ("coalesce(stop.id, ", "(") } else { ("(", "coalesce(stop.id, ") };
-    query.push(format!("SELECT id FROM operation WHERE ({columns}) >= ({names}{low}")).push_bind(first);
-    query.push(format!(")) AND ({columns}) <= ({names}{high}")).push_bind(last);
-    query.push(format!(")){part}"));
-    for test in &route.tests {
-        // No index is entered by what is asked here: it is asked of what the stretch holds.
+    from(&mut query, "id");
+    query.push("1 OFFSET ").push_bind(seen - 1).push(") AS stop ON true LEFT JOIN LATERAL (SELECT id FROM (");
+    let (of_index, of_row) = route.tests_apart(held(route.index));
+    let mut wanted: Vec<&str> = of_index.iter().map(|test| test.column()).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted.insert(0, "id");
+    from(&mut query, &wanted.join(", "));
+    query.push_bind(seen).push(") AS seen WHERE true");
+    push_tests(&mut query, &of_index);
+    if !of_row.is_empty() {
+        // A row that does not pass what its index tells is not read.
+        query.push(" AND (SELECT true FROM operation AS whole WHERE whole.id = seen.id");
+        push_tests(&mut query, &of_row);
+        query.push(")");
+    }
+    // They come as the index has them.
+    query.push(" LIMIT ").push_bind(most).push(") AS fitting ON true");
+    query
+}
+
+/// What an index holds beside that by which its stretches are found.
+fn held(index: Option<&str>) -> &'static [&'static str] {
+    match index {
+        Some("operation_by_facet" | "operation_left") => &["ten_thousandths", "worker"],
+        Some("operation_by_worker") => &["ten_thousandths"],
+        Some("operation_unfinished" | LEFT_BY_ID) => {
+            &["state", "company", "workflow", "source_system", "action", "ten_thousandths", "worker"]
+        }
+        Some("operation_in_conflict") => {
+            &["state", "company", "workflow", "source_system", "action", "ten_thousandths", "worker", "open_conflicts"]
+        }
+        Some(_) | None => &[],
+    }
+}
+
+/// What is looked at. No index is entered by it: it is asked of what the stretch holds.
+fn push_tests(query: &mut QueryBuilder<'static, Postgres>, tests: &[&Test]) {
+    for test in tests {
         query.push(" AND (");
         match test {
             Test::Among { column, names } => {
@@ -169,9 +210,6 @@ fn statement(route: &Route, span: &Span, look: Look) -> QueryBuilder<'static, Po
         }
         query.push(") IS TRUE");
     }
-    let most = i64::try_from(route.rows_that_fit(span, look)).unwrap_or(i64::MAX);
-    query.push(format!(" ORDER BY {order} LIMIT ")).push_bind(most).push(") AS fitting ON true");
-    query
 }
 
 /// The combinations that fit; none where they are more than `max`, or all are too many.

@@ -80,7 +80,7 @@ impl PostgresStore {
     ) -> Result<Vec<PeriodRow>, StoreFault> {
         let sql = format!(
             "SELECT {}, NULL::text AS day FROM operation \
-             WHERE (facet, id) > (facet_of($1, $2, $3, $4), $5) AND (facet, id) < (facet_of($1, $2, $3, $4), $6) \
+             WHERE facet = ANY(ARRAY[facet_of($1, $2, $3, $4)]) AND id > $5 AND id < $6 \
              AND NOT EXISTS (SELECT FROM dated WHERE dated.operation = operation.id) ORDER BY facet, id LIMIT $7",
             PeriodOperationRow::COLUMNS
         );

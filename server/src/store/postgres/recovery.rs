@@ -7,12 +7,12 @@ use guard::clock::Timestamp;
 use guard::id::OperationId;
 use guard::recovery::Claim;
 use guard::store::{RecoveryChange, Replaced};
-use guard::summary::{Recovering, UNCERTAIN_COUNTED_MAX};
+use guard::summary::Recovering;
 use guard::token::Reach;
 use sqlx::{PgConnection, QueryBuilder};
 use uuid::Uuid;
 
-use super::list::push_reach;
+use super::list::{FirstRows, unknown_last};
 use super::{ReadError, uuid};
 use crate::store::row::{AccessRow, Place, RecoveryRow};
 
@@ -164,22 +164,32 @@ pub(super) async fn end(connection: &mut PgConnection, operation: OperationId) -
     Ok(())
 }
 
-/// How many recoveries there are within reach.
-pub(super) async fn recovering(connection: &mut PgConnection, reach: &Reach) -> Result<Recovering, ReadError> {
-    let mut counted = [0; 2];
-    for (count, condition) in counted.iter_mut().zip(["IS NULL", "IS NOT NULL"]) {
-        let mut query = QueryBuilder::new("SELECT count(*) FROM ( SELECT FROM recovery");
-        if reach.companies.is_some() || reach.workflows.is_some() {
-            query.push(" JOIN operation ON operation.id = recovery.operation");
+/// How many recoveries there are within reach, as far as they are counted. Of a limited reach, they are looked for from the operations that
+/// are within it: among those of all, they may be rare.
+pub(super) async fn recovering(
+    connection: &mut PgConnection,
+    reach: &Reach,
+    most: u32,
+) -> Result<Recovering, ReadError> {
+    let mut query = QueryBuilder::new("");
+    if reach == &Reach::EVERYTHING {
+        query.push("SELECT waiting, exhausted, greatest(waiting, exhausted) FROM (SELECT ");
+        for (name, condition) in [("waiting", "IS NULL"), ("exhausted", "IS NOT NULL")] {
+            query.push(format!("(SELECT count(*) FROM (SELECT FROM recovery WHERE exhausted_at {condition} LIMIT "));
+            query.push_bind(i64::from(most)).push(format!(") AS counted) AS {name}"));
+            query.push(if name == "waiting" { ", " } else { ") AS kinds" });
         }
-        query.push(format!(" WHERE recovery.exhausted_at {condition}"));
-        push_reach(&mut query, reach, "operation");
-        query.push(" LIMIT ").push_bind(i64::from(UNCERTAIN_COUNTED_MAX)).push(") AS recovering");
-        let found: i64 = query.build_query_scalar().fetch_one(&mut *connection).await?;
-        *count = Place::new("recovery", &"counts").number("exhausted_at", found)?;
+    } else {
+        query.push(
+            "SELECT count(*) FILTER (WHERE operation IS NOT NULL AND exhausted_at IS NULL), \
+             count(*) FILTER (WHERE exhausted_at IS NOT NULL), count(*) FROM (",
+        );
+        FirstRows { columns: "id", ..unknown_last(most) }.push(&mut query, reach);
+        query.push(") AS latest LEFT JOIN recovery ON recovery.operation = latest.id");
     }
-    let [waiting, exhausted] = counted;
-    Ok(Recovering { waiting, exhausted })
+    let (waiting, exhausted, counted): (i64, i64, i64) = query.build_query_as().fetch_one(connection).await?;
+    let number = |count: i64| Place::new("recovery", &"counts").number("exhausted_at", count);
+    Ok(Recovering { waiting: number(waiting)?, exhausted: number(exhausted)?, is_cut: counted == i64::from(most) })
 }
 
 /// Stores how a destination may be asked, where it follows on the version that is stored.

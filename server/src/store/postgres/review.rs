@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use guard::evidence::Evidence;
 use guard::id::{EvidenceId, OperationId};
-use guard::incident::{Glimpse, Unsettled};
+use guard::incident::Unsettled;
 use guard::operation::Operation;
 use guard::refusal::StoreFault;
 use guard::review::{Review, ReviewChange};
@@ -14,9 +14,8 @@ use sqlx::{PgConnection, QueryBuilder};
 use uuid::Uuid;
 
 use super::connection::bounded;
-use super::list::push_reach;
+use super::list::unknown_last;
 use super::{PostgresStore, triage, uuid};
-use crate::store::glimpse;
 use crate::store::row::{EvidenceRow, OperationRow, ReviewRow, UnsettledRow};
 
 /// What changes of operations make of their reviews.
@@ -93,28 +92,10 @@ impl Reviews for PostgresStore {
         Ok(evidence.zip(content))
     }
 
-    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Glimpse>, StoreFault> {
-        let mut query = QueryBuilder::new("SELECT id, workflow, state_since FROM operation WHERE state = 'unknown'");
-        push_reach(&mut query, reach, "operation");
-        // The order of the whole index of what is not confirmed, so that no other answers.
-        query.push(" AND state <> 'confirmed' AND (state, id) >= ('unknown', ").push_bind(Uuid::nil());
-        query.push(") ORDER BY state DESC, id DESC LIMIT ").push_bind(i64::from(limit));
-        let mut connection = self.connection().await?;
-        let found = bounded(query.build_query_as::<(Uuid, String, i64)>().fetch_all(&mut *connection)).await;
-        let found = found.map_err(|trouble| trouble.fault(&""))?.into_iter();
-        found.map(|(id, workflow, since)| glimpse((id.as_u128(), workflow, since))).collect()
-    }
-
-    async fn unsettled(&self, operations: &[OperationId]) -> Result<Vec<Unsettled>, StoreFault> {
-        // A list of none implies whatever a partial index asks, and may be looked for in all of its rows.
-        if operations.is_empty() {
-            return Ok(Vec::new());
-        }
-        let ids: Vec<Uuid> = operations.iter().map(|id| uuid(*id)).collect();
-        // What is unknown is looked for by its id, not the other way round.
-        let sql =
-            format!("SELECT {} FROM operation WHERE id = ANY($1) AND state || '' = 'unknown'", UnsettledRow::COLUMNS);
-        self.all::<UnsettledRow, _>(sqlx::query(&sql).bind(ids)).await
+    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Unsettled>, StoreFault> {
+        let mut query = QueryBuilder::new("");
+        unknown_last(limit).push(&mut query, reach);
+        self.all::<UnsettledRow, _>(query.build()).await
     }
 
     async fn steps(&self, parts: &[Part]) -> Result<Vec<(Part, Step)>, StoreFault> {

@@ -60,19 +60,18 @@ pub(super) struct Looked {
 pub(super) fn places(triage: &Triage, stretches: &[Stretch], look: Look) -> Option<QueryBuilder<'static, Postgres>> {
     let first = stretches.first()?;
     let (held, start) = held(&first.part);
-    let (comparison, direction, nearer, nowhere) = match triage.sort {
-        Sort::AtRisk | Sort::Longest => (">", "", "<=", (i64::MIN, 0)),
-        Sort::Latest => ("<", " DESC", ">=", (i64::MAX, u128::MAX)),
+    let (comparison, direction, nearer) = match triage.sort {
+        Sort::AtRisk | Sort::Longest => (">", "", "<="),
+        Sort::Latest => ("<", " DESC", ">="),
     };
     let names: Vec<Option<String>> =
         stretches.iter().map(|stretch| self::held(&stretch.part).1.map(|(_, name)| name.clone())).collect();
     let steps: Vec<Option<i64>> = stretches.iter().map(|stretch| stretch.step.map(Step::number)).collect();
-    let behind = || {
-        let place = |stretch: &Stretch| stretch.behind.map_or(nowhere, |(since, id)| (since, id.as_u128()));
-        stretches.iter().map(place)
-    };
-    let moments: Vec<i64> = behind().map(|(since, _)| since).collect();
-    let ids: Vec<Uuid> = behind().map(|(_, id)| Uuid::from_u128(id)).collect();
+    let (moments, ids): (Vec<i64>, Vec<Uuid>) = stretches
+        .iter()
+        .map(|stretch| stretch.start(triage.sort))
+        .map(|(since, id)| (since, Uuid::from_u128(id.as_u128())))
+        .unzip();
 
     let mut of_stretch = format!("FROM operation WHERE {held}");
     if let Some((column, _)) = start {
@@ -104,8 +103,10 @@ pub(super) fn places(triage: &Triage, stretches: &[Stretch], look: Look) -> Opti
         Sort::Latest => (i64::MIN, 0),
     };
     query.push_bind(end_since).push("), coalesce(stop.id, ").push_bind(Uuid::from_u128(end_id)).push("))");
+    // Asked by itself, the planner would enter another index by it, and sort all that it finds there.
+    query.push(" AND (true");
     push_filter(&mut query, triage);
-    query.push(format!(" {order} LIMIT ")).push_bind(i64::from(look.rows)).push(") AS fitting ON true");
+    query.push(format!(") IS TRUE {order} LIMIT ")).push_bind(i64::from(look.rows)).push(") AS fitting ON true");
     Some(query)
 }
 

@@ -1,6 +1,6 @@
 //! What hangs on an operation: its trail, conflicts, evidence, deliveries; and counts and seals.
 
-use guard::conflict::{Conflict, ConflictGroup, ConflictStanding};
+use guard::conflict::{CONFLICTS_GROUPED_MAX, Conflict, ConflictGroup, ConflictStanding};
 use guard::decision::DecisionName;
 use guard::evidence::{Evidence, File, FileHash, MediaType};
 use guard::fingerprint::Fingerprint;
@@ -167,6 +167,7 @@ pub struct ConflictGroupRow {
     pub open: i64,
     pub hits: i64,
     pub oldest_at: i64,
+    pub counted: i64,
 }
 
 impl TryFrom<ConflictGroupRow> for ConflictGroup {
@@ -180,6 +181,7 @@ impl TryFrom<ConflictGroupRow> for ConflictGroup {
             open: place.number("is_open", row.open)?,
             hits: place.number("hits", row.hits)?,
             oldest_at: place.moment("opened_at", row.oldest_at)?,
+            is_cut: row.counted >= i64::from(CONFLICTS_GROUPED_MAX),
         })
     }
 }

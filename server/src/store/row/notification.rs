@@ -1,12 +1,12 @@
 //! The tables of notifications.
 
 use guard::id::MessageId;
-use guard::money::Money;
 use guard::notification::{Channel, ChannelState, Group, Kind, Message, Piece, Trouble, WayName};
 use guard::refusal::StoreFault;
 use rusqlite::Row;
 use uuid::Uuid;
 
+use super::operation::stake;
 use super::sqlite::Columns;
 use super::{FromSqlite, Place, column_number, json_text, uuid};
 
@@ -221,9 +221,8 @@ impl TryFrom<PieceRow> for Piece {
 
     fn try_from(row: PieceRow) -> Result<Self, StoreFault> {
         let place = Place::new("operation", &row.workflow);
-        let money = row.currency.zip(row.ten_thousandths);
         Ok(Self {
-            money: money.map(|(currency, stake)| Money::from_ten_thousandths(stake.into(), currency)),
+            money: stake(row.currency, row.ten_thousandths),
             since: place.moment("state_since", row.since)?,
             due_at: place.moment("state_since", row.due_at)?,
             company: Some(row.company),

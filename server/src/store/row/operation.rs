@@ -77,6 +77,11 @@ pub(super) fn money(
     }
 }
 
+/// The money at stake, as indexes hold it.
+pub(super) fn stake(currency: Option<String>, ten_thousandths: Option<i64>) -> Option<Money> {
+    currency.zip(ten_thousandths).map(|(currency, stake)| Money::from_ten_thousandths(stake.into(), currency))
+}
+
 /// The columns that carry the facts of a state.
 #[derive(Default)]
 struct StateColumns {

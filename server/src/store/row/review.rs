@@ -6,7 +6,7 @@ use guard::refusal::StoreFault;
 use guard::review::{Claim, Deferral, Review};
 use uuid::Uuid;
 
-use super::operation::money;
+use super::operation::stake;
 use super::{Place, json_text, uuid};
 
 /// A row of `review`.
@@ -39,24 +39,24 @@ pub struct UnsettledRow {
     pub company: String,
     pub state_since: Option<i64>,
     pub reason: Option<String>,
-    pub amount: Option<String>,
     pub currency: Option<String>,
+    pub ten_thousandths: Option<i64>,
 }
 
 impl UnsettledRow {
     /// The columns, in the order of the fields.
-    pub const COLUMNS: &'static str = "id, workflow, company, state_since, reason, amount, currency";
+    pub const COLUMNS: &'static str = "id, workflow, company, state_since, reason, currency, ten_thousandths";
 }
 
 impl TryFrom<UnsettledRow> for Unsettled {
     type Error = StoreFault;
 
     fn try_from(row: UnsettledRow) -> Result<Self, StoreFault> {
-        let UnsettledRow { id, workflow, company, state_since, reason, amount, currency } = row;
+        let UnsettledRow { id, workflow, company, state_since, reason, currency, ten_thousandths } = row;
         let place = Place::new("operation", &id);
         let since = place.moment("state_since", place.some("state_since", state_since)?)?;
         let reason = place.some("reason", reason)?;
-        let money = money(&place, amount, currency)?;
+        let money = stake(currency, ten_thousandths);
         Ok(Self { id: OperationId::from_u128(id.as_u128()), workflow, company, since, reason, money })
     }
 }

@@ -151,8 +151,8 @@ impl FromSqlite for UnsettledRow {
             company: columns.take()?,
             state_since: columns.take()?,
             reason: columns.take()?,
-            amount: columns.take()?,
             currency: columns.take()?,
+            ten_thousandths: columns.take()?,
         })
     }
 }
@@ -296,6 +296,7 @@ impl FromSqlite for ConflictGroupRow {
             open: columns.take()?,
             hits: columns.take()?,
             oldest_at: columns.take()?,
+            counted: columns.take()?,
         })
     }
 }

@@ -110,8 +110,9 @@ fn groups(reach: &Reach, filter: &ConflictFilter, limit: u32) -> Question {
     let limit = values.place(Value::Integer(limit.into()));
     // The places are long, and the same in all of a group: they are read of one.
     let sql = format!(
-        "SELECT workflow, (SELECT places FROM conflict WHERE id = first), open, hits, oldest FROM ( \
-         SELECT workflow, min(id) AS first, count(*) AS open, sum(hits) AS hits, min(opened_at) AS oldest FROM ( \
+        "SELECT workflow, (SELECT places FROM conflict WHERE id = first), open, hits, oldest, counted FROM ( \
+         SELECT workflow, min(id) AS first, count(*) AS open, sum(hits) AS hits, min(opened_at) AS oldest, \
+         sum(count(*)) OVER () AS counted FROM ( \
          SELECT workflow, grouping_key, id, hits, opened_at FROM conflict INDEXED BY conflict_open \
          WHERE {} ORDER BY id LIMIT {counted}) \
          GROUP BY workflow, grouping_key ORDER BY open DESC, oldest LIMIT {limit}) ORDER BY open DESC, oldest",

@@ -1,14 +1,10 @@
-//! Lists and sums: which index answers a question, and how its SQL reads. Every list starts behind a key and ends at a limit;
-//! nothing is counted beyond a bound, and nothing is skipped.
+//! Sums: counts of hours, what waits, each counted up to a bound; which index answers a question, and how its SQL reads.
 
 use std::collections::BTreeSet;
 
 use guard::clock::Timestamp;
 use guard::money::Money;
-use guard::operation::Operation;
-use guard::queue::{Filter, PageRequest, Sought};
 use guard::refusal::StoreFault;
-use guard::state::State;
 use guard::summary::Waiting;
 use guard::token::Reach;
 use rusqlite::Connection;
@@ -17,7 +13,7 @@ use rusqlite::types::Value;
 use super::fault;
 use crate::store::behind::{UPPER_HALF, whole};
 use crate::store::few_companies;
-use crate::store::row::{OperationRow, json_text};
+use crate::store::row::{UnsettledRow, json_text};
 
 /// SQL and the values of its places.
 #[derive(Debug)]
@@ -41,6 +37,10 @@ impl Values {
         self.place(Value::Text(value.to_owned()))
     }
 
+    pub(super) fn integer(&mut self, value: i64) -> String {
+        self.place(Value::Integer(value))
+    }
+
     /// A condition: the column is one of these.
     fn one_of(&mut self, column: &str, names: &BTreeSet<String>) -> String {
         let place = self.text(&json_text(names));
@@ -58,105 +58,6 @@ impl Values {
     }
 }
 
-/// Since when an uncertain operation is so: the moment by which their list is ordered.
-pub(super) fn uncertain_since(operation: &Operation) -> Timestamp {
-    match &operation.state {
-        State::Unknown { since, .. } | State::Disputed { since, .. } => *since,
-        State::AwaitingApproval
-        | State::Rejected { .. }
-        | State::Acquired { .. }
-        | State::Sending { .. }
-        | State::Released { .. }
-        | State::Failed { .. }
-        | State::Confirmed { .. } => operation.created_at,
-    }
-}
-
-/// The question for one page of what is uncertain and one row more, which tells whether there is a next one. None when nothing can be
-/// within reach.
-pub(super) fn question(reach: &Reach, filter: &Filter, page: &PageRequest) -> Option<Question> {
-    let reaches_nothing = |names: &Option<BTreeSet<String>>| names.as_ref().is_some_and(BTreeSet::is_empty);
-    if reaches_nothing(&reach.companies) || reaches_nothing(&reach.workflows) {
-        return None;
-    }
-    let behind = match &page.cursor {
-        Some(cursor) => Some(cursor.read()?),
-        None => None,
-    };
-    Some(longest_uncertain(reach, filter, behind, page.limit))
-}
-
-fn longest_uncertain(reach: &Reach, filter: &Filter, behind: Option<(i64, u128)>, limit: u32) -> Question {
-    let mut values = Values::default();
-    let (moment, id) = behind.unwrap_or((i64::MIN, 0));
-    let moment = values.place(Value::Integer(moment));
-    let id = values.place(Value::Blob(id.to_be_bytes().to_vec()));
-    let limit = values.place(Value::Integer(i64::from(limit) + 1));
-    let (first, end) = id_bounds(filter);
-    let first = values.place(Value::Blob(first.to_be_bytes().to_vec()));
-    let end = values.place(Value::Blob(end.to_be_bytes().to_vec()));
-    let mut conditions = vec![
-        "state IN ('unknown', 'disputed')".to_owned(),
-        format!("(state_since, id) > ({moment}, {id})"),
-        format!("+id >= {first}"),
-        format!("+id < {end}"),
-    ];
-    conditions.extend(filtered(&mut values, filter));
-    values.within(reach, &mut conditions);
-    let sql = format!(
-        "SELECT {} FROM operation INDEXED BY operation_uncertain WHERE {} ORDER BY state_since, id LIMIT {limit}",
-        OperationRow::COLUMNS,
-        conditions.join(" AND ")
-    );
-    Question { sql, values: values.0 }
-}
-
-/// The first id of the filter's time, and the first one behind it: ids start with the milliseconds of their moment.
-fn id_bounds(filter: &Filter) -> (u128, u128) {
-    let start_of =
-        |moment: Timestamp| u128::try_from(moment.timestamp_millis()).unwrap_or_default().saturating_mul(1 << 80);
-    (filter.from.map_or(0, start_of), filter.to.map_or(u128::MAX, start_of))
-}
-
-/// What the filter asks of each row.
-fn filtered(values: &mut Values, filter: &Filter) -> Vec<String> {
-    let texts = [
-        ("workflow", &filter.workflow),
-        ("company", &filter.company),
-        ("source_system", &filter.source_system),
-        ("document", &filter.document),
-        ("action", &filter.action),
-        ("worker", &filter.worker),
-    ];
-    let mut conditions: Vec<String> = texts
-        .into_iter()
-        .filter_map(|(column, text)| Some(format!("+{column} = {}", values.text(text.as_ref()?))))
-        .collect();
-    if !filter.states.is_empty() {
-        let states: BTreeSet<String> = filter.states.iter().map(|state| state.as_str().to_owned()).collect();
-        conditions.push(values.one_of("state", &states));
-    }
-    if filter.with_open_conflicts {
-        conditions.push("open_conflicts > 0".to_owned());
-    }
-    let stakes = [(">=", filter.stake_from), ("<=", filter.stake_to)];
-    for (relation, stake) in stakes.into_iter().filter_map(|(relation, stake)| Some((relation, stake?))) {
-        conditions.push(format!("+ten_thousandths {relation} {}", values.place(Value::Integer(stake))));
-    }
-    match &filter.sought {
-        Some(Sought::Operation(id)) => {
-            let id = values.place(Value::Blob(id.as_u128().to_be_bytes().to_vec()));
-            conditions.push(format!("+id = {id}"));
-        }
-        Some(Sought::Named(name)) => {
-            let name = values.text(name);
-            conditions.push(format!("(+document = {name} OR +destination_reference = {name})"));
-        }
-        None => {}
-    }
-    conditions
-}
-
 /// The question for counts of hours.
 pub(super) fn counts(reach: &Reach, from: Timestamp, to: Timestamp) -> Question {
     let mut values = Values::default();
@@ -172,16 +73,28 @@ pub(super) fn counts(reach: &Reach, from: Timestamp, to: Timestamp) -> Question 
     Question { sql, values: values.0 }
 }
 
-/// How many recoveries there are within reach that are exhausted or not, at most `limit`.
-pub(super) fn recovering(reach: &Reach, index: &str, condition: &str, limit: u32) -> Question {
+/// How many recoveries are not exhausted, how many are, and how many were counted at most of either. Of a limited reach, they are looked for
+/// from the operations that are within it: among those of all, they may be rare.
+pub(super) fn recovering(reach: &Reach, most: u32) -> Question {
     let mut values = Values::default();
-    let limit = values.place(Value::Integer(limit.into()));
-    let mut conditions = vec![format!("recovery.exhausted_at {condition}")];
-    values.within(reach, &mut conditions);
-    let joined = if conditions.len() > 1 { "JOIN operation ON operation.id = recovery.operation" } else { "" };
+    if reach == &Reach::EVERYTHING {
+        let limit = values.integer(most.into());
+        let count = |index: &str, condition: &str| {
+            format!(
+                "(SELECT count(*) FROM (SELECT 1 FROM recovery INDEXED BY {index} WHERE exhausted_at {condition} LIMIT {limit}))"
+            )
+        };
+        let (waiting, exhausted) = (count("recovery_due", "IS NULL"), count("recovery_exhausted", "IS NOT NULL"));
+        let sql = format!(
+            "SELECT waiting, exhausted, max(waiting, exhausted) FROM (SELECT {waiting} AS waiting, {exhausted} AS exhausted)"
+        );
+        return Question { sql, values: values.0 };
+    }
+    let latest = FirstRows { columns: "id", ..unknown_last(most) }.sql(&mut values, reach);
     let sql = format!(
-        "SELECT count(*) FROM (SELECT 1 FROM recovery INDEXED BY {index} {joined} WHERE {} LIMIT {limit})",
-        conditions.join(" AND ")
+        "SELECT count(*) FILTER (WHERE operation IS NOT NULL AND exhausted_at IS NULL), \
+         count(*) FILTER (WHERE exhausted_at IS NOT NULL), count(*) \
+         FROM ({latest}) AS latest LEFT JOIN recovery ON recovery.operation = latest.id"
     );
     Question { sql, values: values.0 }
 }
@@ -222,34 +135,55 @@ pub(super) fn waiting(connection: &Connection, reach: &Reach, most: u32) -> Resu
     Ok(waiting)
 }
 
+/// The first rows of a table within reach, at most so many. Where the reach names few companies, those of each are looked for by
+/// themselves: among those of all they may be rare.
+struct FirstRows {
+    table: &'static str,
+    columns: &'static str,
+    condition: &'static str,
+    order: &'static str,
+    index: &'static str,
+    index_by_company: &'static str,
+    most: u32,
+}
+
+impl FirstRows {
+    fn sql(&self, values: &mut Values, reach: &Reach) -> String {
+        let Self { table, columns, condition, order, index, index_by_company, most } = self;
+        let limit = values.integer((*most).into());
+        let mut stretch = |company: Option<&String>| {
+            let mut conditions = vec![(*condition).to_owned()];
+            conditions.extend(company.map(|company| format!("company = {}", values.text(company))));
+            values.within(reach, &mut conditions);
+            let (index, conditions) =
+                (if company.is_some() { index_by_company } else { index }, conditions.join(" AND "));
+            format!("SELECT {columns} FROM {table} INDEXED BY {index} WHERE {conditions}")
+        };
+        let stretches: Vec<String> = match few_companies(reach) {
+            Some(companies) => companies.iter().map(|company| stretch(Some(company))).collect(),
+            None => vec![stretch(None)],
+        };
+        // Merged as they come from their index: nothing is sorted, and no more is read than is taken.
+        format!("{} ORDER BY {order} LIMIT {limit}", stretches.join(" UNION ALL "))
+    }
+}
+
 /// The money in what is uncertain within reach, the oldest first, as far as it is counted.
 fn uncertain(reach: &Reach, most: u32) -> Question {
     let mut values = Values::default();
-    let limit = values.place(Value::Integer(most.into()));
-    let mut stretch = |company: Option<&String>| {
-        let mut conditions = vec!["state IN ('unknown', 'disputed')".to_owned()];
-        let index = match company {
-            Some(company) => {
-                conditions.push(format!("company = {}", values.text(company)));
-                "operation_uncertain_by_company"
-            }
-            None => "operation_uncertain",
-        };
-        values.within(reach, &mut conditions);
-        format!(
-            "SELECT * FROM (SELECT currency, state_since, id, ten_thousandths FROM operation INDEXED BY {index} \
-             WHERE {} ORDER BY state_since, id LIMIT {limit})",
-            conditions.join(" AND ")
-        )
-    };
-    let stretches = match few_companies(reach) {
-        Some(companies) => companies.iter().map(|company| stretch(Some(company))).collect(),
-        None => vec![stretch(None)],
+    let first = FirstRows {
+        table: "operation",
+        columns: "currency, state_since, id, ten_thousandths",
+        condition: "state IN ('unknown', 'disputed')",
+        order: "state_since, id",
+        index: "operation_uncertain",
+        index_by_company: "operation_uncertain_by_company",
+        most,
     };
     let sql = format!(
-        "SELECT currency, count(*), min(state_since), sum(ten_thousandths / {UPPER_HALF}), sum(ten_thousandths % {UPPER_HALF}) FROM (\
-         SELECT * FROM ({}) ORDER BY state_since, id LIMIT {limit}) GROUP BY currency ORDER BY currency",
-        stretches.join(" UNION ALL ")
+        "SELECT currency, count(*), min(state_since), sum(ten_thousandths / {UPPER_HALF}), sum(ten_thousandths % {UPPER_HALF}) \
+         FROM ({}) GROUP BY currency ORDER BY currency",
+        first.sql(&mut values, reach)
     );
     Question { sql, values: values.0 }
 }
@@ -257,25 +191,16 @@ fn uncertain(reach: &Reach, most: u32) -> Question {
 /// The conflicts that are open within reach, as far as they are counted.
 fn open(reach: &Reach, most: u32) -> Question {
     let mut values = Values::default();
-    let limit = values.place(Value::Integer(most.into()));
-    let mut stretch = |company: Option<&String>| {
-        let mut conditions = vec!["is_open = 1".to_owned()];
-        let index = match company {
-            Some(company) => {
-                conditions.push(format!("company = {}", values.text(company)));
-                "conflict_open_by_company"
-            }
-            None => "conflict_open",
-        };
-        values.within(reach, &mut conditions);
-        let conditions = conditions.join(" AND ");
-        format!("SELECT * FROM (SELECT 1 FROM conflict INDEXED BY {index} WHERE {conditions} LIMIT {limit})")
+    let first = FirstRows {
+        table: "conflict",
+        columns: "id",
+        condition: "is_open = 1",
+        order: "id",
+        index: "conflict_open",
+        index_by_company: "conflict_open_by_company",
+        most,
     };
-    let stretches = match few_companies(reach) {
-        Some(companies) => companies.iter().map(|company| stretch(Some(company))).collect(),
-        None => vec![stretch(None)],
-    };
-    let sql = format!("SELECT count(*) FROM (SELECT * FROM ({}) LIMIT {limit})", stretches.join(" UNION ALL "));
+    let sql = format!("SELECT count(*) FROM ({})", first.sql(&mut values, reach));
     Question { sql, values: values.0 }
 }
 
@@ -287,25 +212,28 @@ fn open_conflicts(connection: &Connection, reach: &Reach, most: u32) -> Result<u
         .map_err(|error| fault::of(&error, "conflict", &"?"))
 }
 
+/// What is unknown, begun last.
+const fn unknown_last(most: u32) -> FirstRows {
+    FirstRows {
+        table: "operation",
+        columns: UnsettledRow::COLUMNS,
+        condition: "state = 'unknown'",
+        order: "id DESC",
+        index: "operation_unknown",
+        index_by_company: "operation_unknown_by_company",
+        most,
+    }
+}
+
 /// The unknown operations within reach that were begun last.
 pub(super) fn latest_unknown(reach: &Reach, limit: u32) -> Question {
     let mut values = Values::default();
-    let limit = values.place(Value::Integer(limit.into()));
-    let mut conditions = vec!["state = 'unknown'".to_owned()];
-    values.within(reach, &mut conditions);
-    let sql = format!(
-        "SELECT id, workflow, state_since FROM operation INDEXED BY operation_unknown WHERE {} ORDER BY id DESC LIMIT {limit}",
-        conditions.join(" AND ")
-    );
-    Question { sql, values: values.0 }
+    Question { sql: unknown_last(limit).sql(&mut values, reach), values: values.0 }
 }
 
 #[cfg(test)]
 mod tests {
-    use guard::queue::Cursor;
-
     use super::*;
-    use crate::store::walk::tests::every_filter;
 
     fn plan(connection: &Connection, question: &Question) -> Vec<String> {
         let sql = format!("EXPLAIN QUERY PLAN {}", question.sql);
@@ -320,24 +248,6 @@ mod tests {
             connection.execute_batch(&migration.sql).unwrap();
         }
         connection
-    }
-
-    #[test]
-    fn what_is_uncertain_is_read_from_its_index() {
-        let connection = schema();
-        let names = |number: usize| (0..number).map(|index| format!("company {index}")).collect::<Vec<_>>();
-        let reaches = [Reach::EVERYTHING, Reach::over(names(1), []), Reach::over(names(3), names(2))];
-        let pages = [None, Some(Cursor::behind(chrono::DateTime::UNIX_EPOCH, 7 << 80))];
-        for (reach, filter) in
-            reaches.iter().flat_map(|reach| every_filter().into_iter().map(move |filter| (reach, filter)))
-        {
-            for cursor in &pages {
-                let question = question(reach, &filter, &PageRequest { cursor: cursor.clone(), limit: 50 }).unwrap();
-                let plan = plan(&connection, &question);
-                assert!(plan.iter().any(|step| step.contains("operation_uncertain")), "{plan:#?}\n{}", question.sql);
-                assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:#?}\n{}", question.sql);
-            }
-        }
     }
 
     #[test]
@@ -356,8 +266,12 @@ mod tests {
         assert!(!claim.iter().any(|step| step.contains("TEMP B-TREE")), "{claim:#?}");
         let without = steps(&super::super::recovery::without_question(), 4);
         assert!(without.iter().any(|step| step.contains("operation_unfinished (state=? AND id>?)")), "{without:#?}");
-        for (index, condition) in [("recovery_due", "IS NULL"), ("recovery_exhausted", "IS NOT NULL")] {
-            let counted = plan(&connection, &recovering(&reach, index, condition, 9));
+        let counted = plan(&connection, &recovering(&Reach::EVERYTHING, 9));
+        for index in ["recovery USING INDEX recovery_due", "recovery USING INDEX recovery_exhausted"] {
+            assert!(counted.iter().any(|step| step.contains(index)), "{counted:#?}");
+        }
+        let counted = plan(&connection, &recovering(&reach, 9));
+        for index in ["COVERING INDEX operation_unknown_by_company (company=?)", "recovery USING PRIMARY KEY"] {
             assert!(counted.iter().any(|step| step.contains(index)), "{counted:#?}");
         }
     }
@@ -371,5 +285,15 @@ mod tests {
         assert!(plan.iter().any(|step| step.contains("SEARCH count USING PRIMARY KEY")), "{plan:#?}");
         assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:#?}");
         assert_eq!(waiting(&connection, &reach, 100).unwrap(), Waiting::default());
+        let names = |number: usize| (0..number).map(|index| format!("company {index}")).collect::<Vec<_>>();
+        for reach in [Reach::EVERYTHING, Reach::over(names(1), names(2)), Reach::over(names(64), [])] {
+            for question in [uncertain(&reach, 9), open(&reach, 9), latest_unknown(&reach, 9)] {
+                let plan = self::plan(&connection, &question);
+                let reads: Vec<_> =
+                    plan.iter().filter(|step| step.starts_with("SEARCH") || step.contains("operation")).collect();
+                assert!(reads.iter().all(|step| step.contains("COVERING INDEX")), "{plan:#?}");
+                assert!(!plan.iter().any(|step| step.contains("ORDER BY")), "{plan:#?}");
+            }
+        }
     }
 }

@@ -10,8 +10,8 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::{fault, work};
 use crate::store::row::{Place, json_text};
 use crate::store::walk::{
-    ARMS_MAX, FACET_COLUMNS, FACETS_SEEN_MAX, Facet, Facets, Found, Ids, Look, Plan, Route, Span, Test, Walk,
-    cursor_behind,
+    ARMS_MAX, FACET_COLUMNS, FACETS_SEEN_MAX, Facet, Facets, Found, Ids, LEFT_BY_ID, Look, Plan, Route, Span, Test,
+    Walk, cursor_behind,
 };
 
 /// One page.
@@ -104,49 +104,70 @@ struct Statements {
     tests: Vec<Value>,
 }
 
+/// The columns that an index holds beside those by which its stretches are found.
+fn held(index: &str) -> &'static [&'static str] {
+    match index {
+        "operation_by_facet" | "operation_by_worker" => &["ten_thousandths", "worker"],
+        "operation_left" | LEFT_BY_ID => {
+            &["state", "company", "workflow", "source_system", "action", "ten_thousandths", "worker"]
+        }
+        "operation_in_conflict" => {
+            &["state", "company", "workflow", "source_system", "action", "ten_thousandths", "worker", "open_conflicts"]
+        }
+        "operation_unfinished" => &["state"],
+        _ => &[],
+    }
+}
+
 impl Statements {
     fn of(route: &Route, span: &Span) -> Self {
         let arm = route.columns.len();
         let mut conditions: Vec<String> =
-            route.columns.iter().enumerate().map(|(index, column)| format!("{column} = ?{}", index + 1)).collect();
-        conditions.extend(route.part.map(ToOwned::to_owned));
-        conditions.push(format!("id >= ?{} AND id < ?{}", arm + 1, arm + 2));
+            route.columns.iter().enumerate().map(|(index, column)| format!("seen.{column} = ?{}", index + 1)).collect();
+        conditions.extend(route.part.map(|part| format!("seen.{part}")));
+        conditions.push(format!("seen.id >= ?{} AND seen.id < ?{}", arm + 1, arm + 2));
         let within = conditions.join(" AND ");
         let rows = arm + 3;
-        let mut tests = Vec::new();
+        let mut values = Vec::new();
         let mut place = |value: Value| {
-            tests.push(value);
-            format!("?{}", rows + tests.len())
+            values.push(value);
+            format!("?{}", rows + values.len())
         };
         // The plus keeps the planner from entering another index by what is asked here.
-        let mut fits = String::new();
-        for test in &route.tests {
-            let asked = match test {
-                Test::Among { column, names } => match names.first().filter(|_| names.len() == 1) {
-                    Some(name) => format!("+{column} = {}", place(Value::Text(name.clone()))),
-                    None => {
-                        format!("+{column} IN (SELECT value FROM json_each({}))", place(Value::Text(json_text(names))))
+        let mut asked = |of: &str, tests: Vec<&Test>| {
+            let asked = tests.into_iter().map(|test| {
+                let column = format!("+{of}.{}", test.column());
+                match test {
+                    Test::Among { names, .. } => match names.first().filter(|_| names.len() == 1) {
+                        Some(name) => format!(" AND {column} = {}", place(Value::Text(name.clone()))),
+                        None => {
+                            let names = place(Value::Text(json_text(names)));
+                            format!(" AND {column} IN (SELECT value FROM json_each({names}))")
+                        }
+                    },
+                    Test::States(states) => {
+                        let names: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
+                        format!(" AND {column} IN ({})", names.join(", "))
                     }
-                },
-                Test::States(states) => {
-                    let names: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
-                    format!("+state IN ({})", names.join(", "))
+                    Test::InConflict => format!(" AND {column} > 0"),
+                    Test::StakeFrom(stake) => format!(" AND {column} >= {}", place(Value::Integer(*stake))),
+                    Test::StakeTo(stake) => format!(" AND {column} <= {}", place(Value::Integer(*stake))),
                 }
-                Test::InConflict => "+open_conflicts > 0".to_owned(),
-                Test::StakeFrom(stake) => format!("+ten_thousandths >= {}", place(Value::Integer(*stake))),
-                Test::StakeTo(stake) => format!("+ten_thousandths <= {}", place(Value::Integer(*stake))),
-            };
-            fits.push_str(" AND ");
-            fits.push_str(&asked);
-        }
+            });
+            asked.collect::<String>()
+        };
+        let (of_index, of_row) = route.tests_apart(route.index.map(held).unwrap_or_default());
+        // A row that does not pass what its index tells is not read.
+        let whole = if of_row.is_empty() { "" } else { " CROSS JOIN operation AS whole ON whole.id = seen.id" };
+        let fits = asked("seen", of_index) + &asked("whole", of_row);
         let index = route.index.map(|index| format!(" INDEXED BY {index}")).unwrap_or_default();
         let direction = if span.newest_first { "DESC" } else { "ASC" };
-        let from = format!("SELECT id FROM operation{index} WHERE {within}");
+        let from = format!("SELECT seen.id FROM operation AS seen{index}");
         Self {
-            last: format!("{from} ORDER BY id {direction} LIMIT 1 OFFSET ?{rows}"),
-            fitting: format!("{from}{fits} ORDER BY id {direction} LIMIT ?{rows}"),
+            last: format!("{from} WHERE {within} ORDER BY seen.id {direction} LIMIT 1 OFFSET ?{rows}"),
+            fitting: format!("{from}{whole} WHERE {within}{fits} ORDER BY seen.id {direction} LIMIT ?{rows}"),
             span: [span.first, span.end].map(|id| Value::Blob(id.to_be_bytes().to_vec())),
-            tests,
+            tests: values,
         }
     }
 }
@@ -197,7 +218,6 @@ mod tests {
     use guard::token::Reach;
 
     use super::*;
-    use crate::store::walk::LEFT_BY_ID;
     use crate::store::walk::tests::every_filter;
 
     fn schema() -> Connection {
@@ -238,18 +258,21 @@ mod tests {
                     };
                     for route in &routes {
                         let Statements { last, fitting, .. } = Statements::of(route, &walk.span);
-                        looked_at.extend([(last, route.index), (fitting, route.index)]);
+                        let held = route.index.map(held).unwrap_or_default();
+                        let are_in_row = !route.tests.iter().any(|test| held.contains(&test.column()));
+                        let reads_rows = are_in_row && !route.tests.is_empty();
+                        looked_at.extend([(last, route.index, false), (fitting, route.index, reads_rows)]);
                     }
                 }
             }
         }
-        for (sql, index) in &looked_at {
+        for (sql, index, reads_rows) in &looked_at {
             let plan = plan(&connection, sql);
             let uses = match index {
-                None => "USING PRIMARY KEY (id>? AND id<?)".to_owned(),
-                // These hold all that is looked at in a row.
-                Some(index @ ("operation_in_conflict" | LEFT_BY_ID)) => format!("USING COVERING INDEX {index} ("),
-                Some(index) => format!("INDEX {index} ("),
+                None => "SEARCH seen USING PRIMARY KEY (id>? AND id<?)".to_owned(),
+                Some(index) if *reads_rows => format!("SEARCH seen USING INDEX {index} ("),
+                // What does not pass in the index is not read.
+                Some(index) => format!("SEARCH seen USING COVERING INDEX {index} ("),
             };
             assert!(plan.iter().any(|step| step.contains(&uses)), "{plan:#?}\n{sql}");
             assert!(index.is_none_or(|_| plan.iter().any(|step| step.contains("id>? AND id<?"))), "{plan:#?}\n{sql}");

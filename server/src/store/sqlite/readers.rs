@@ -52,6 +52,17 @@ impl Readers {
         }
     }
 
+    /// As [`Self::with`], all of it from one state of the store. Statements by themselves each take their locks anew besides.
+    pub(super) fn with_one_view<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, StoreFault>,
+    ) -> Result<T, StoreFault> {
+        self.with(|connection| {
+            let view = connection.unchecked_transaction().map_err(|error| fault::of(&error, "operation", &"?"))?;
+            read(&view)
+        })
+    }
+
     /// Closes all readers, each as it becomes free.
     pub(super) fn close(&self) {
         for connection in &self.connections {

@@ -7,7 +7,7 @@ use guard::operation::Operation;
 use guard::recovery::{Claim, Recovery};
 use guard::refusal::StoreFault;
 use guard::store::{RecoveryChange, Replaced};
-use guard::summary::{Count, Recovering, UNCERTAIN_COUNTED_MAX};
+use guard::summary::{Count, Recovering};
 use guard::token::Reach;
 use rusqlite::{Connection, params};
 use uuid::Uuid;
@@ -201,20 +201,17 @@ pub(super) fn end(transaction: &Connection, operation: OperationId) -> Result<()
     execute(transaction, "recovery", &operation, sql, [key(operation)]).map(drop)
 }
 
-/// How many recoveries there are within reach.
-pub(super) fn recovering(connection: &Connection, reach: &Reach) -> Result<Recovering, StoreFault> {
-    let count = |index: &str, condition: &str| {
-        let list::Question { sql, values } = list::recovering(reach, index, condition, UNCERTAIN_COUNTED_MAX);
-        let found: Result<i64, _> = connection
-            .prepare_cached(&sql)
-            .and_then(|mut statement| statement.query_row(rusqlite::params_from_iter(values), |row| row.get(0)));
-        let found = found.map_err(|error| fault::of(&error, "recovery", &"counts"))?;
-        Place::new("recovery", &"counts").number("exhausted_at", found)
-    };
-    Ok(Recovering {
-        waiting: count("recovery_due", "IS NULL")?,
-        exhausted: count("recovery_exhausted", "IS NOT NULL")?,
-    })
+/// How many recoveries there are within reach, as far as they are counted.
+pub(super) fn recovering(connection: &Connection, reach: &Reach, most: u32) -> Result<Recovering, StoreFault> {
+    let list::Question { sql, values } = list::recovering(reach, most);
+    connection
+        .prepare_cached(&sql)
+        .and_then(|mut statement| {
+            statement.query_row(rusqlite::params_from_iter(values), |row| {
+                Ok(Recovering { waiting: row.get(0)?, exhausted: row.get(1)?, is_cut: row.get::<_, u32>(2)? == most })
+            })
+        })
+        .map_err(|error| fault::of(&error, "recovery", &"counts"))
 }
 
 /// How each destination may be asked.

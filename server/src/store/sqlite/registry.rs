@@ -41,26 +41,23 @@ fn epoch(connection: &Connection) -> Result<u64, StoreFault> {
     Place::new("administration", &1).number("epoch", found)
 }
 
-/// Everything that is configured, as it is at one moment.
+/// Everything that is configured.
 fn catalogue(connection: &Connection) -> Result<Catalogue, StoreFault> {
-    let failed = |error: rusqlite::Error| fault::of(&error, "administration", &1);
-    let snapshot = connection.unchecked_transaction().map_err(failed)?;
-    let mut catalogue = Catalogue { epoch: epoch(&snapshot)?, ..Catalogue::default() };
+    let mut catalogue = Catalogue { epoch: epoch(connection)?, ..Catalogue::default() };
     let sql = format!("SELECT {} FROM workflow ORDER BY name, version", WorkflowRow::COLUMNS);
-    for versioned in all::<WorkflowRow, VersionedWorkflow>(&snapshot, "workflow", &sql, [])? {
+    for versioned in all::<WorkflowRow, VersionedWorkflow>(connection, "workflow", &sql, [])? {
         let name = versioned.workflow.name.as_str().to_owned();
         catalogue.volatile.insert((name.clone(), versioned.version), versioned.workflow.volatile.clone().into());
         // The newest comes last.
         catalogue.workflows.insert(name, Arc::new(versioned));
     }
     let sql = format!("SELECT {} FROM destination ORDER BY name", DestinationRow::COLUMNS);
-    let destinations = all::<DestinationRow, Destination>(&snapshot, "destination", &sql, [])?;
+    let destinations = all::<DestinationRow, Destination>(connection, "destination", &sql, [])?;
     catalogue.destinations =
         destinations.into_iter().map(|destination| (destination.name.clone(), destination)).collect::<BTreeMap<_, _>>();
     let sql = format!("SELECT {} FROM notification_channel ORDER BY name", ChannelRow::COLUMNS);
-    let channels = all::<ChannelRow, Channel>(&snapshot, "notification_channel", &sql, [])?;
+    let channels = all::<ChannelRow, Channel>(connection, "notification_channel", &sql, [])?;
     catalogue.channels = channels.into_iter().map(|channel| (channel.name.clone(), channel)).collect();
-    snapshot.commit().map_err(failed)?;
     Ok(catalogue)
 }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use guard::evidence::Evidence;
 use guard::id::{EvidenceId, OperationId};
-use guard::incident::{Glimpse, Unsettled};
+use guard::incident::Unsettled;
 use guard::operation::Operation;
 use guard::refusal::StoreFault;
 use guard::review::{Review, ReviewChange};
@@ -14,10 +14,9 @@ use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 use uuid::Uuid;
 
 use super::list::{self, Question};
-use super::readers::one;
+use super::readers::{all, one};
 use super::work::{self, execute, key};
 use super::{SqliteStore, fault, triage};
-use crate::store::glimpse;
 use crate::store::row::{EvidenceRow, ReviewRow, UnsettledRow};
 
 /// What a change of an operation makes of its review, as a row.
@@ -95,35 +94,10 @@ impl Reviews for SqliteStore {
         .await
     }
 
-    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Glimpse>, StoreFault> {
+    async fn latest_unknown(&self, reach: &Reach, limit: u32) -> Result<Vec<Unsettled>, StoreFault> {
         let Question { sql, values } = list::latest_unknown(reach, limit);
-        self.read(move |connection| {
-            let failed = |error: rusqlite::Error| fault::of(&error, "operation", &"?");
-            let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
-            let found = statement
-                .query_map(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-                .map_err(failed)?;
-            found
-                .map(|row| {
-                    glimpse(
-                        row.map(|(id, workflow, since)| (u128::from_be_bytes(id), workflow, since)).map_err(failed)?,
-                    )
-                })
-                .collect()
-        })
-        .await
-    }
-
-    async fn unsettled(&self, operations: &[OperationId]) -> Result<Vec<Unsettled>, StoreFault> {
-        let operations = operations.to_vec();
-        self.read(move |connection| {
-            let sql = format!("SELECT {} FROM operation WHERE id = ?1 AND state = 'unknown'", UnsettledRow::COLUMNS);
-            let unsettled = |id: &OperationId| {
-                one::<UnsettledRow, Unsettled>(connection, "operation", &sql, [key(*id)]).transpose()
-            };
-            operations.iter().filter_map(unsettled).collect()
-        })
-        .await
+        self.read(move |connection| all::<UnsettledRow, _>(connection, "operation", &sql, params_from_iter(values)))
+            .await
     }
 
     async fn steps(&self, parts: &[Part]) -> Result<Vec<(Part, Step)>, StoreFault> {

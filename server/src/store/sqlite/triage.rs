@@ -8,16 +8,19 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 
 use super::fault;
-use crate::store::row::json_text;
+use super::list::{Question, Values};
 
 /// What makes an operation uncertain, as the indexes of the queue say it.
 const UNCERTAIN: &str = "state IN ('unknown', 'disputed')";
 
-/// SQL and the values of its places.
-pub(super) struct Question {
-    pub sql: String,
-    pub values: Vec<Value>,
-}
+/// What is at stake, rounded to its step, as the indexes of the queue say it. Asked for as a generated column, it would have each row read
+/// beside the index.
+const AT_RISK: &str = "(CASE WHEN ten_thousandths IS NULL THEN 0 WHEN ten_thousandths < 10 THEN ten_thousandths \
+     ELSE (CAST(substr(CAST(ten_thousandths AS TEXT), 1, 2) AS INTEGER) \
+     - CAST(substr(CAST(ten_thousandths AS TEXT), 1, 2) AS INTEGER) \
+     % CASE WHEN substr(CAST(ten_thousandths AS TEXT), 1, 2) < '20' THEN 2 \
+     WHEN substr(CAST(ten_thousandths AS TEXT), 1, 2) < '50' THEN 5 ELSE 10 END) \
+     * CAST(substr('1000000000000000000', 1, length(CAST(ten_thousandths AS TEXT)) - 1) AS INTEGER) END)";
 
 /// The index of a part by step, what it holds, and the column by which it starts.
 fn index(part: &Part) -> (&'static str, &'static str, Option<(&'static str, &String)>) {
@@ -35,58 +38,65 @@ fn steps_question(part: &Part) -> Question {
     let start_condition = start.map(|(column, _)| format!(" AND {column} = ?1")).unwrap_or_default();
     let largest = |below: &str| {
         format!(
-            "(SELECT at_risk FROM operation INDEXED BY {index} WHERE {held}{start_condition}{below} \
-             ORDER BY at_risk DESC LIMIT 1)"
+            "(SELECT {AT_RISK} FROM operation INDEXED BY {index} WHERE {held}{start_condition}{below} \
+             ORDER BY {AT_RISK} DESC LIMIT 1)"
         )
     };
     let sql = format!(
         "WITH RECURSIVE step (number) AS (SELECT {} UNION ALL SELECT {} FROM step WHERE number IS NOT NULL LIMIT {}) \
          SELECT number FROM step WHERE number IS NOT NULL",
         // Bounded, so that the index is searched and not read from its end.
-        largest(" AND at_risk >= 0"),
-        largest(" AND at_risk < step.number"),
+        largest(&format!(" AND {AT_RISK} >= 0")),
+        largest(&format!(" AND {AT_RISK} < step.number")),
         STEPS_MAX + 1,
     );
     Question { sql, values: start.map(|(_, name)| Value::Text(name.clone())).into_iter().collect() }
 }
 
-/// The rows of a stretch, each with whether it fits. A plus keeps the planner from choosing another index.
+/// The first values of a statement of [`stretch_question`]: they say which stretch, the moment, and how far is looked.
+fn stretch_values(triage: &Triage, stretch: &Stretch, seen: u32) -> [Value; 6] {
+    let (_, _, start) = index(&stretch.part);
+    let name = start.map_or(Value::Null, |(_, name)| Value::Text(name.clone()));
+    let step = stretch.step.map_or(Value::Null, |step| Value::Integer(step.number()));
+    let (since, id) = stretch.start(triage.sort);
+    let id = Value::Blob(id.as_u128().to_be_bytes().to_vec());
+    let now = Value::Integer(triage.now.timestamp_millis());
+    [name, step, Value::Integer(since), id, now, Value::Integer(seen.into())]
+}
+
+/// The rows of a stretch, and of all that are of parts of one kind with or without a step, each with whether it fits. A plus keeps the planner
+/// from choosing another index.
 fn stretch_question(triage: &Triage, stretch: &Stretch, seen: u32) -> Question {
-    let mut values = Values::default();
-    let Stretch { part, step, behind } = stretch;
+    let mut values = Values(stretch_values(triage, stretch, seen).to_vec());
+    let Stretch { part, step, behind: _ } = stretch;
     let (by_step, held, start) = index(part);
     let mut conditions = vec![held.to_owned()];
-    if let Some((column, name)) = start {
-        conditions.push(format!("{column} = {}", values.text(name)));
-    }
-    let index = match step {
-        Some(step) => {
-            conditions.push(format!("at_risk = {}", values.integer(step.number())));
-            by_step
+    conditions.extend(start.map(|(column, _)| format!("{column} = ?1")));
+    let (index, at_risk) = match step {
+        Some(_) => {
+            conditions.push(format!("{AT_RISK} = ?2"));
+            (by_step, "?2")
         }
-        None => match part {
-            Part::All => "operation_uncertain",
-            Part::Company(_) => "operation_uncertain_by_company",
-            // Not held by age: sorted.
-            Part::Disputed | Part::Workflow(_) => by_step,
-        },
+        None => {
+            let by_age = match part {
+                Part::All => "operation_uncertain",
+                Part::Company(_) => "operation_uncertain_by_company",
+                // Not held by age: sorted.
+                Part::Disputed | Part::Workflow(_) => by_step,
+            };
+            (by_age, AT_RISK)
+        }
     };
     let (comparison, direction) = match triage.sort {
         Sort::AtRisk | Sort::Longest => (">", ""),
         Sort::Latest => ("<", " DESC"),
     };
-    if let Some((since, id)) = behind {
-        let since = values.integer(*since);
-        conditions.push(format!("(state_since, id) {comparison} ({since}, {})", values.id(*id)));
-    }
-    // A generated column is made anew of its row even where the index holds it.
-    let at_risk = step.map_or_else(|| "at_risk".to_owned(), |step| values.integer(step.number()));
-    let fits = values.fits(triage);
+    conditions.push(format!("(state_since, id) {comparison} (?3, ?4)"));
+    let fits = values.fits(triage, "?5");
     let sql = format!(
         "SELECT {at_risk}, state_since, id, {fits} FROM operation INDEXED BY {index} WHERE {} \
-         ORDER BY state_since{direction}, id{direction} LIMIT {}",
+         ORDER BY state_since{direction}, id{direction} LIMIT ?6",
         conditions.join(" AND "),
-        values.integer(seen.into()),
     );
     Question { sql, values: values.0 }
 }
@@ -102,9 +112,9 @@ fn reviewed_question(triage: &Triage, most: u32) -> Question {
         Some(ClaimedBy::Nobody) | None => ("review_by_wait", format!("waits_until > {now}")),
     };
     let limit = values.integer(i64::from(most) + 1);
-    let fits = values.fits(triage);
+    let fits = values.fits(triage, &now);
     let sql = format!(
-        "SELECT at_risk, state_since, id, {UNCERTAIN} AND {fits} FROM \
+        "SELECT {AT_RISK}, state_since, id, {UNCERTAIN} AND {fits} FROM \
          (SELECT operation AS reviewed FROM review INDEXED BY {index} WHERE {condition} LIMIT {limit}) \
          CROSS JOIN operation ON operation.id = reviewed"
     );
@@ -127,10 +137,13 @@ pub(super) fn places(
     look: Look,
 ) -> Result<Seen, StoreFault> {
     let mut found = Seen::default();
+    let Some(first) = stretches.first() else { return Ok(found) };
+    let Question { sql, values } = stretch_question(triage, first, look.seen);
+    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
     for (number, stretch) in stretches.iter().enumerate() {
-        let Question { sql, values } = stretch_question(triage, stretch, look.seen);
-        let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
-        let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
+        let which = stretch_values(triage, stretch, look.seen);
+        let asked = values.iter().skip(which.len());
+        let mut rows = statement.query(params_from_iter(which.iter().chain(asked))).map_err(failed)?;
         let (mut fitting, mut seen) = (0, 0);
         while let Some(row) = rows.next().map_err(failed)? {
             let (place, fits) = place(row).map_err(failed)?;
@@ -174,38 +187,12 @@ fn failed(error: rusqlite::Error) -> StoreFault {
     fault::of(&error, "operation", &"?")
 }
 
-/// Collects the values of a question.
-#[derive(Default)]
-struct Values(Vec<Value>);
-
 impl Values {
-    fn place(&mut self, value: Value) -> String {
-        self.0.push(value);
-        format!("?{}", self.0.len())
-    }
-
-    fn text(&mut self, value: &str) -> String {
-        self.place(Value::Text(value.to_owned()))
-    }
-
-    fn integer(&mut self, value: i64) -> String {
-        self.place(Value::Integer(value))
-    }
-
-    fn id(&mut self, id: OperationId) -> String {
-        self.place(Value::Blob(id.as_u128().to_be_bytes().to_vec()))
-    }
-
-    /// What is asked of each row.
-    fn fits(&mut self, triage: &Triage) -> String {
-        let Triage { filter, reach, person, now, .. } = triage;
+    /// What is asked of each row; `now` is the place of the moment.
+    fn fits(&mut self, triage: &Triage, now: &str) -> String {
+        let Triage { filter, reach, person, .. } = triage;
         let mut conditions = Vec::new();
-        for (column, names) in [("company", &reach.companies), ("workflow", &reach.workflows)] {
-            if let Some(names) = names {
-                conditions
-                    .push(format!("+{column} IN (SELECT value FROM json_each({}))", self.text(&json_text(names))));
-            }
-        }
+        self.within(reach, &mut conditions);
         let texts = [("workflow", &filter.workflow), ("company", &filter.company), ("currency", &filter.currency)];
         for (column, text) in texts {
             if let Some(text) = text {
@@ -220,7 +207,6 @@ impl Values {
             Cause::LeaseEnded => format!("+state = 'unknown' AND reason = {}", self.text(REASON_LEASE_EXPIRED)),
             Cause::Reported => format!("+state = 'unknown' AND reason <> {}", self.text(REASON_LEASE_EXPIRED)),
         }));
-        let now = self.integer(now.timestamp_millis());
         let reviewed =
             |what: &str| format!("EXISTS (SELECT 1 FROM review WHERE review.operation = operation.id AND {what})");
         conditions.extend(filter.claim.map(|claim| match claim {
@@ -267,6 +253,22 @@ mod tests {
             (Part::Company("x".to_owned()), "INDEX operation_at_risk_by_company ("),
             (Part::Workflow("x".to_owned()), "INDEX operation_at_risk_by_workflow ("),
         ];
+        // A value that a statement does not use is an error.
+        let causes = [None, Some(Cause::LeaseEnded), Some(Cause::Reported), Some(Cause::Disputed)];
+        let claims = [None, Some(ClaimedBy::Me), Some(ClaimedBy::Nobody)];
+        for (cause, claim) in causes.into_iter().flat_map(|cause| claims.map(|claim| (cause, claim))) {
+            for show in Show::ALL {
+                let filter = TriageFilter { cause, claim, show, ..TriageFilter::default() };
+                let (reach, person) = (Reach::EVERYTHING, "ada@example.test".to_owned());
+                let triage = Triage { filter, sort: Sort::AtRisk, reach, person, now };
+                let look = Look { rows: 5, seen: 50 };
+                let stretch = Stretch { part: Part::All, step: None, behind: None };
+                assert_eq!(places(&connection, &triage, &[stretch], look).unwrap(), Seen::default());
+                if triage.is_of_reviewed() {
+                    assert_eq!(places_reviewed(&connection, &triage, 5).unwrap(), Some(Vec::new()));
+                }
+            }
+        }
         for (show, sort) in Show::ALL.into_iter().flat_map(|show| Sort::ALL.map(|sort| (show, sort))) {
             let text = Some("x".to_owned());
             let filter = TriageFilter {
@@ -275,22 +277,23 @@ mod tests {
                 currency: text,
                 state: Some(StateName::Unknown),
                 claim: Some(ClaimedBy::Me),
+                cause: Some(Cause::Reported),
                 show,
-                ..TriageFilter::default()
             };
             let triage = Triage { filter, sort, reach: reach.clone(), person: "ada@example.test".to_owned(), now };
             let behind = Some((7, OperationId::from_u128(7)));
             for (part, index) in &parts {
                 let steps = plan(steps_question(part));
-                assert!(steps.contains(index) && !steps.contains("SCAN operation"), "{steps}");
+                assert!(steps.contains(&format!("COVERING {index}")) && !steps.contains("SCAN operation"), "{steps}");
                 let step = Some(Step::from_number(10));
                 let stretch = plan(stretch_question(&triage, &Stretch { part: part.clone(), step, behind }, 50));
-                assert!(stretch.contains(index) && stretch.contains("at_risk=? AND (state_since,id)"), "{stretch}");
+                assert!(stretch.contains(&format!("COVERING {index}")), "{stretch}");
+                assert!(stretch.contains("<expr>=? AND (state_since,id)"), "{stretch}");
                 assert!(!stretch.contains("TEMP B-TREE FOR ORDER BY"), "{stretch}");
             }
             for (part, _) in parts.iter().filter(|(part, _)| part.is_held_by_age()) {
                 let by_age = plan(stretch_question(&triage, &Stretch { part: part.clone(), step: None, behind }, 50));
-                assert!(by_age.contains("INDEX operation_uncertain"), "{by_age}");
+                assert!(by_age.contains("COVERING INDEX operation_uncertain"), "{by_age}");
                 assert!(!by_age.contains("FOR ORDER BY"), "{by_age}");
             }
             let reviewed = plan(reviewed_question(&triage, 50));
@@ -302,9 +305,7 @@ mod tests {
     #[test]
     fn the_database_rounds_as_the_guard_does() {
         let connection = Connection::open_in_memory().unwrap();
-        let rounded = super::super::MIGRATIONS.iter().find(|migration| migration.version == 7).unwrap();
-        let expression = rounded.sql.split_once("AS (\n").unwrap().1.split_once("\n) VIRTUAL").unwrap().0;
-        let sql = format!("SELECT {expression} FROM (SELECT ?1 AS ten_thousandths)");
+        let sql = format!("SELECT {AT_RISK} FROM (SELECT ?1 AS ten_thousandths)");
         let mut stake = 0_i64;
         while stake < guard::money::STAKE_MAX {
             let held: i64 = connection.query_row(&sql, [stake], |row| row.get(0)).unwrap();
