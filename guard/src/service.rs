@@ -196,10 +196,8 @@ impl Guard {
     async fn reachable(&self, reach: &Reach, id: OperationId) -> Result<Operation, Refusal> {
         for _ in 0..TRIES_MAX {
             let found = self.inner.store.operation(id).await?;
-            let within = |operation: &Operation| {
-                reach.company(operation.key.company.as_str()) && reach.workflow(operation.key.workflow.as_str())
-            };
-            let operation = found.filter(within).ok_or_else(|| Refusal::not_found("operation"))?;
+            let operation =
+                found.filter(|operation| reach.key(&operation.key)).ok_or_else(|| Refusal::not_found("operation"))?;
             if !operation.state.lease_is_over(self.now()) {
                 return Ok(operation);
             }

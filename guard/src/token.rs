@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::actor::Actor;
 use crate::clock::Timestamp;
 use crate::id::TokenId;
+use crate::key::OperationKey;
 
 /// A token's name has at most this many characters.
 pub const TOKEN_NAME_CHARACTERS_MAX: usize = 80;
@@ -116,6 +117,11 @@ impl Reach {
     /// Whether nothing can lie within it.
     pub fn is_nothing(&self) -> bool {
         [&self.companies, &self.workflows].into_iter().flatten().any(BTreeSet::is_empty)
+    }
+
+    /// Whether the operation with this key is within reach.
+    pub fn key(&self, key: &OperationKey) -> bool {
+        self.company(key.company.as_str()) && self.workflow(key.workflow.as_str())
     }
 
     /// Whether the workflow is within reach.

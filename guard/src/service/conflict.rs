@@ -501,7 +501,7 @@ impl Guard {
         let Some(ConflictOutcome::OtherDocument { key }) = conflict.decision().map(|decision| &decision.outcome) else {
             return Ok(None);
         };
-        if !reach.company(key.company.as_str()) || !reach.workflow(key.workflow.as_str()) {
+        if !reach.key(key) {
             return Ok(None);
         }
         let found = self.inner.store.operation_by_key(key).await?;

@@ -61,7 +61,7 @@ impl Guard {
     ) -> Result<HashMap<OperationId, Operation>, Refusal> {
         let mut found = HashMap::new();
         for mut operation in self.inner.store.operations_of(ids).await? {
-            if !reach.company(operation.key.company.as_str()) || !reach.workflow(operation.key.workflow.as_str()) {
+            if !reach.key(&operation.key) {
                 continue;
             }
             if operation.state.lease_is_over(self.now()) {

@@ -49,7 +49,7 @@ impl Guard {
                 let is_same_document = ours.company == theirs.company
                     && ours.source_system == theirs.source_system
                     && ours.document == theirs.document;
-                !is_same_document && reach.company(theirs.company.as_str()) && reach.workflow(theirs.workflow.as_str())
+                !is_same_document && reach.key(theirs)
             });
             Some(LookAlikes { days, rows: rows.cloned().collect(), has_more })
         };

@@ -1,7 +1,5 @@
 //! The queue of what is uncertain, page by page.
 
-use std::collections::HashMap;
-
 use super::report::check_length;
 use super::{Guard, check_limit};
 use crate::clock::Timestamp;
@@ -48,14 +46,7 @@ impl Guard {
         let Places { rows, next } = self.places(triage, as_of, spot, limit).await?;
         let next = next.map(|behind| Spot { as_of, behind });
         let ids: Vec<OperationId> = rows.iter().map(|place| place.id).collect();
-        let mut found: HashMap<OperationId, Operation> = self
-            .inner
-            .store
-            .operations_of(&ids)
-            .await?
-            .into_iter()
-            .map(|operation| (operation.id, operation))
-            .collect();
+        let mut found = self.operations_by_id(&person.reach, &ids).await?;
         // What was settled between the two reads is uncertain no more.
         let rows = ids.iter().filter_map(|id| found.remove(id)).filter(|row| row.state.is_uncertain()).collect();
         Ok(TriagePage { as_of, rows, next })

@@ -48,15 +48,14 @@ pub(super) type Facet = [String; 4];
 pub(super) struct Facets(pub [Option<BTreeSet<String>>; 4]);
 
 impl Facets {
-    fn of(reach: &Reach, filter: &Filter) -> Self {
-        let Reach { companies, workflows } = reach.narrowed(filter.company.as_ref(), filter.workflow.as_ref());
+    /// What is asked of them within a reach; none where nothing can be like that.
+    fn of(reach: &Reach, filter: &Filter) -> Option<Self> {
+        let reach = reach.narrowed(filter.company.as_ref(), filter.workflow.as_ref());
+        if reach.is_nothing() {
+            return None;
+        }
         let one = |name: &Option<String>| name.clone().map(|name| BTreeSet::from([name]));
-        Self([companies, workflows, one(&filter.source_system), one(&filter.action)])
-    }
-
-    /// Whether nothing can be like that.
-    fn are_impossible(&self) -> bool {
-        self.0.iter().flatten().any(BTreeSet::is_empty)
+        Some(Self([reach.companies, reach.workflows, one(&filter.source_system), one(&filter.action)]))
     }
 
     /// Whether anything is asked of them.
@@ -189,10 +188,7 @@ impl Walk {
             Order::Newest => true,
             Order::Oldest => false,
         };
-        let facets = Facets::of(reach, filter);
-        if facets.are_impossible() {
-            return None;
-        }
+        let facets = Facets::of(reach, filter)?;
         let mut first = filter.from.map_or(0, first_id);
         let mut end = filter.to.map_or(u128::MAX, first_id);
         if let Some(Sought::Operation(id)) = &filter.sought {
@@ -459,7 +455,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_narrowest_index_is_chosen() {
-        let indexes = |filter: Filter| match Plan::of(Facets::of(&Reach::EVERYTHING, &filter), &filter) {
+        let indexes = |filter: Filter| match Plan::of(Facets::of(&Reach::EVERYTHING, &filter).unwrap(), &filter) {
             Plan::Routes(routes) => routes.iter().map(|route| route.index.unwrap_or("id")).collect::<Vec<_>>(),
             Plan::ByFacet { states, otherwise, .. } => {
                 vec![if states.is_some() { "left" } else { "facet" }, otherwise.index.unwrap_or("id")]

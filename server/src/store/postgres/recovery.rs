@@ -173,12 +173,15 @@ pub(super) async fn recovering(
 ) -> Result<Recovering, ReadError> {
     let mut query = QueryBuilder::new("");
     if reach == &Reach::EVERYTHING {
-        query.push("SELECT waiting, exhausted, greatest(waiting, exhausted) FROM (SELECT ");
-        for (name, condition) in [("waiting", "IS NULL"), ("exhausted", "IS NOT NULL")] {
+        let count = |query: &mut QueryBuilder<'_, _>, condition: &str, name: &str| {
             query.push(format!("(SELECT count(*) FROM (SELECT FROM recovery WHERE exhausted_at {condition} LIMIT "));
             query.push_bind(i64::from(most)).push(format!(") AS counted) AS {name}"));
-            query.push(if name == "waiting" { ", " } else { ") AS kinds" });
-        }
+        };
+        query.push("SELECT waiting, exhausted, greatest(waiting, exhausted) FROM (SELECT ");
+        count(&mut query, "IS NULL", "waiting");
+        query.push(", ");
+        count(&mut query, "IS NOT NULL", "exhausted");
+        query.push(") AS kinds");
     } else {
         query.push(
             "SELECT count(*) FILTER (WHERE operation IS NOT NULL AND exhausted_at IS NULL), \

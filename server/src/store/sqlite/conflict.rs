@@ -87,7 +87,7 @@ fn finish(
         let place = values.place(Value::Blob(behind.to_be_bytes().to_vec()));
         conditions.push(format!("{id} {sign} {place}"));
     }
-    let limit = values.place(Value::Integer(i64::from(page.limit) + 1));
+    let limit = values.integer(i64::from(page.limit) + 1);
     let sql = format!(
         "SELECT {} FROM {source} WHERE {} ORDER BY {id} {direction} LIMIT {limit}",
         ConflictRow::listed_columns(),
@@ -106,8 +106,8 @@ fn groups(reach: &Reach, filter: &ConflictFilter, limit: u32) -> Question {
         }
     }
     values.within(reach, &mut conditions);
-    let counted = values.place(Value::Integer(CONFLICTS_GROUPED_MAX.into()));
-    let limit = values.place(Value::Integer(limit.into()));
+    let counted = values.integer(CONFLICTS_GROUPED_MAX.into());
+    let limit = values.integer(limit.into());
     // The places are long, and the same in all of a group: they are read of one.
     let sql = format!(
         "SELECT workflow, (SELECT places FROM conflict WHERE id = first), open, hits, oldest, counted FROM ( \

@@ -61,8 +61,8 @@ impl Values {
 /// The question for counts of hours.
 pub(super) fn counts(reach: &Reach, from: Timestamp, to: Timestamp) -> Question {
     let mut values = Values::default();
-    let from = values.place(Value::Integer(from.timestamp_millis()));
-    let to = values.place(Value::Integer(to.timestamp_millis()));
+    let from = values.integer(from.timestamp_millis());
+    let to = values.integer(to.timestamp_millis());
     let mut conditions = vec![format!("hour >= {from}"), format!("hour < {to}")];
     values.within(reach, &mut conditions);
     let CountColumns { columns, order } = COUNT_COLUMNS;

@@ -8,7 +8,6 @@ use guard::recovery::Claim;
 use guard::refusal::StoreFault;
 use guard::store::{Notifications, Replaced, Tried};
 use guard::token::Reach;
-use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
 use super::list::Values;
@@ -42,8 +41,8 @@ impl Notifications for SqliteStore {
     ) -> Result<Vec<Piece>, StoreFault> {
         let mut values = Values::default();
         let workflow = values.text(workflow);
-        let limit = values.place(Value::Integer(i64::from(limit_minutes) * 60_000));
-        let as_of = values.place(Value::Integer(as_of.timestamp_millis()));
+        let limit = values.integer(i64::from(limit_minutes) * 60_000);
+        let as_of = values.integer(as_of.timestamp_millis());
         let mut conditions = vec![
             format!("workflow = {workflow}"),
             "state IN ('unknown', 'disputed')".to_owned(),
@@ -69,7 +68,7 @@ impl Notifications for SqliteStore {
     ) -> Result<Vec<Piece>, StoreFault> {
         let mut values = Values::default();
         let workflow = values.text(workflow);
-        let as_of = values.place(Value::Integer(as_of.timestamp_millis()));
+        let as_of = values.integer(as_of.timestamp_millis());
         let mut conditions = vec![
             "amendment.state = 'awaiting_approval'".to_owned(),
             format!("amendment.proposed_at <= {as_of}"),

@@ -79,11 +79,11 @@ impl Work for Settle {
 
 fn prevented(reach: &Reach, from: Timestamp, to: Timestamp, limit: u32) -> Question {
     let mut values = Values::default();
-    let from = values.place(Value::Integer(from.timestamp_millis()));
-    let to = values.place(Value::Integer(to.timestamp_millis()));
+    let from = values.integer(from.timestamp_millis());
+    let to = values.integer(to.timestamp_millis());
     let mut conditions = vec![format!("certain_at >= {from}"), format!("certain_at < {to}")];
     values.within(reach, &mut conditions);
-    let limit = values.place(Value::Integer(limit.into()));
+    let limit = values.integer(limit.into());
     let sql = format!(
         "SELECT {} FROM prevented INDEXED BY prevented_latest WHERE {} ORDER BY certain_at DESC LIMIT {limit}",
         PreventedRow::COLUMNS,
@@ -98,7 +98,7 @@ fn places(reach: &Reach, from: Timestamp, to: Timestamp, limit: u32) -> Question
     let to = values.place(Value::Blob(first_id(to).to_be_bytes().to_vec()));
     let mut conditions = vec![format!("id >= {from}"), format!("id < {to}")];
     values.within(reach, &mut conditions);
-    let limit = values.place(Value::Integer(limit.into()));
+    let limit = values.integer(limit.into());
     let sql =
         format!("SELECT id, places FROM conflict WHERE {} ORDER BY id DESC LIMIT {limit}", conditions.join(" AND "));
     Question { sql, values: values.0 }
@@ -157,8 +157,8 @@ impl Work for Remember {
 
 fn ages(reach: &Reach, from: Timestamp, to: Timestamp) -> Question {
     let mut values = Values::default();
-    let from = values.place(Value::Integer(from.timestamp_millis()));
-    let to = values.place(Value::Integer(to.timestamp_millis()));
+    let from = values.integer(from.timestamp_millis());
+    let to = values.integer(to.timestamp_millis());
     let mut conditions = vec![format!("day >= {from}"), format!("day < {to}")];
     values.within(reach, &mut conditions);
     let (columns, conditions) = (AgesRow::COLUMNS, conditions.join(" AND "));
