@@ -445,6 +445,11 @@ pub(crate) fn counted_to(most: u32, count: u32, one: &str, many: &str) -> String
     counted_or_more(count.min(most).into(), count >= most, one, many)
 }
 
+/// Why a page of a list is short and has a next one all the same.
+pub(crate) fn rare(of: &str) -> String {
+    format!("What you ask for is rare, and a page looks through a bounded number of {of}: there may be more behind.")
+}
+
 /// As [`counted`], of what may be more: `518+ changes`.
 pub(crate) fn counted_or_more(count: u64, may_be_more: bool, one: &str, many: &str) -> String {
     if may_be_more { format!("{}+ {many}", number(count)) } else { counted(count, one, many) }

@@ -180,7 +180,7 @@ pub struct Call {
 impl Call {
     /// The cursor behind it in the list.
     pub fn cursor(&self) -> Cursor {
-        cursor_behind(self.id.as_u128())
+        Cursor::behind_id(self.id.as_u128())
     }
 }
 
@@ -378,11 +378,6 @@ impl CallFilter {
         let Self { token: _, decision, problem, class, from: _, to: _ } = self;
         *reach == Reach::EVERYTHING && decision.is_none() && problem.is_none() && class.is_none()
     }
-}
-
-/// The cursor behind the call with this id; the id holds its moment.
-pub fn cursor_behind(id: u128) -> Cursor {
-    Cursor::from_text(&format!("{:x}-{id:032x}", id >> 80))
 }
 
 /// The lowest id that a call of this moment can have: ids are ordered by their moment.

@@ -94,6 +94,12 @@ impl Cursor {
         Self(format!("{:x}-{id:032x}", moment.timestamp_millis()))
     }
 
+    /// The cursor behind a row in the order of its ids (UUID of version 7, RFC 9562): they start with the milliseconds of their moment.
+    pub fn behind_id(id: u128) -> Self {
+        let milliseconds = i64::try_from(id >> 80).unwrap_or(i64::MAX);
+        Self::behind(chrono::DateTime::from_timestamp_millis(milliseconds).unwrap_or_default(), id)
+    }
+
     /// The moment in milliseconds and the id; none when the text is no cursor.
     pub fn read(&self) -> Option<(i64, u128)> {
         let (moment, id) = self.0.split_once('-')?;
@@ -122,6 +128,9 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
+    /// Nothing, and nothing behind it.
+    pub const EMPTY: Self = Self { rows: Vec::new(), next: None };
+
     /// The page with each row changed.
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
         Page { rows: self.rows.into_iter().map(change).collect(), next: self.next }

@@ -1,22 +1,20 @@
 //! Where everything is kept: one SQLite file, or a PostgreSQL database that several servers share.
 
+mod along;
 mod behind;
 pub mod postgres;
 pub mod row;
 pub mod sqlite;
 mod walk;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use guard::clock::{Clock, Entropy, Timestamp};
 use guard::id::OperationId;
-use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
 use guard::store::{Registry, Store};
-use guard::token::Reach;
 use tokio::sync::broadcast;
 
 use crate::trail::Ledger;
@@ -210,22 +208,4 @@ impl Database {
     pub async fn fold_counts(&self, now: Timestamp) -> Result<bool, StoreFault> {
         self.backend.fold_counts(guard::summary::hours_kept_since(now)).await
     }
-}
-
-/// The page of conflicts that the rows make: one row more than asked for says that there is a next one.
-fn conflict_page(mut rows: Vec<guard::conflict::Conflict>, page: &PageRequest) -> Page<guard::conflict::Conflict> {
-    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-    let has_more = rows.len() > limit;
-    rows.truncate(limit);
-    let last = rows.last().filter(|_| has_more);
-    let next = last.map(|last| Cursor::behind(last.opened_at, last.id.as_u128()));
-    Page { rows, next }
-}
-
-/// More companies than this are not looked at one by one.
-const COMPANIES_ONE_BY_ONE_MAX: usize = 64;
-
-/// The companies to look at one by one, where the reach names few.
-pub(crate) fn few_companies(reach: &Reach) -> Option<&BTreeSet<String>> {
-    reach.companies.as_ref().filter(|companies| (1..=COMPANIES_ONE_BY_ONE_MAX).contains(&companies.len()))
 }

@@ -1,6 +1,6 @@
 //! `/amendments`: proposed changes of confirmed documents, those that wait for approval first.
 
-use guard::amendment::AmendmentStateName;
+use guard::{amendment::AmendmentStateName, queue::PAGE_ROWS_DEFAULT};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
@@ -43,7 +43,10 @@ fn Shown(list: AmendmentList, state: String) -> impl IntoView {
     let waiting = list.waiting_words();
     let AmendmentList { as_of, rows, next, .. } = list;
     let is_default = state.is_empty() || state == AmendmentStateName::AwaitingApproval.as_str();
-    let empty = if is_default {
+    let is_cut = next.is_some() && rows.len() < PAGE_ROWS_DEFAULT as usize;
+    let empty = if is_cut {
+        "So far no amendment is like that."
+    } else if is_default {
         "No amendment waits for approval. One comes here when somebody proposes a change of a confirmed document: nothing of it is sent until another person has approved it."
     } else {
         "No amendment is like that."
@@ -52,7 +55,8 @@ fn Shown(list: AmendmentList, state: String) -> impl IntoView {
     let asked = if state.is_empty() { String::new() } else { format!("state={state}") };
     let next = next.map(|cursor| {
         let query = serde_urlencoded::to_string([("state", state.as_str()), ("cursor", cursor.as_str())]);
-        view! { <a class="button is-quiet" rel="next" href=format!("/amendments?{}", query.unwrap_or_default())>"Next"</a> }
+        let address = format!("/amendments?{}", query.unwrap_or_default());
+        view! { <a class="button is-quiet" rel="next" href=address>{if is_cut { "Look further" } else { "Next" }}</a> }
     });
     let choices = AmendmentStateName::ALL.map(|choice| {
         let name = if choice == AmendmentStateName::AwaitingApproval { "" } else { choice.as_str() };
@@ -96,6 +100,7 @@ fn Shown(list: AmendmentList, state: String) -> impl IntoView {
                 </p>
             </div>
         </form>
+        {is_cut.then(|| view! { <p class="looked" role="status">{wording::rare("amendments")}</p> })}
         {if is_empty {
             view! { <p class="empty">{empty}</p> }.into_any()
         } else {

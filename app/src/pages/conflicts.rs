@@ -3,6 +3,7 @@
 use guard::{
     clock::Timestamp,
     conflict::ConflictGroup,
+    queue::PAGE_ROWS_DEFAULT,
     summary::{LISTED_COUNTED_MAX, Waiting},
 };
 use leptos::prelude::*;
@@ -38,13 +39,16 @@ fn Shown(queue: ConflictQueue, search: ConflictSearch) -> impl IntoView {
     let is_empty = blocks.is_empty();
     let is_decided = search.state == "decided";
     let asked = search.query();
-    let is_cut = blocks.len() >= GROUPS_MAX as usize;
+    let has_more_groups = blocks.len() >= GROUPS_MAX as usize;
+    let shown: usize = blocks.iter().map(|block| block.rows.len()).sum();
+    let is_cut = next.is_some() && shown < PAGE_ROWS_DEFAULT as usize;
     let next = next.map(|cursor| {
         let address = search.address("/conflicts");
         let mark = if address.contains('?') { '&' } else { '?' };
         format!("{address}{mark}cursor={cursor}")
     });
     let empty = match (search.limits(), is_decided) {
+        _ if is_cut => "So far no conflict is like that.",
         (false, _) => {
             "No conflict is open. One comes here when the same key arrives with another payload: nothing of it is sent until a person has looked."
         }
@@ -59,11 +63,12 @@ fn Shown(queue: ConflictQueue, search: ConflictSearch) -> impl IntoView {
         </div>
         <Sum waiting />
         <Filters search workflows />
+        {is_cut.then(|| view! { <p class="looked" role="status">{wording::rare("conflicts")}</p> })}
         {is_empty.then(|| view! { <p class="empty">{empty}</p> })}
         {blocks}
-        {is_cut.then(|| view! { <p class="note">"The largest groups are shown. Filter by workflow, company or place to see the others."</p> })}
+        {has_more_groups.then(|| view! { <p class="note">"The largest groups are shown. Filter by workflow, company or place to see the others."</p> })}
         <nav class="pages" aria-label="Pages">
-            {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>"Next"</a> })}
+            {next.map(|address| view! { <a class="button is-quiet" rel="next" href=address>{if is_cut { "Look further" } else { "Next" }}</a> })}
         </nav>
         <Files list="conflicts" query=asked />
     }

@@ -139,12 +139,14 @@ fn Shown(list: OperationList, search: Search) -> impl IntoView {
     let first = is_later.then(|| search.address(""));
     let next = page.next.as_ref().map(|cursor| search.address(cursor.as_str()));
     let cut = looked_until.map(|until| {
-        let word = if is_oldest_first { "So far up to operations begun at " } else { "So far back to operations begun at " };
+        let word =
+            if is_oldest_first { "So far up to operations begun at " } else { "So far back to operations begun at " };
         view! {
             <p class="looked" role="status">
                 {word}
                 <Moment at=until />
-                " was looked. What you ask for is rare, and a page looks through a bounded number of operations: there may be more behind."
+                " was looked. "
+                {wording::rare("operations")}
             </p>
         }
     });

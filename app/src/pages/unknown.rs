@@ -281,7 +281,7 @@ fn Shown(
             .then(|| {
                 view! {
                     <p class="looked" role="status">
-                        "What you ask for is rare, and a page looks through a bounded number of operations: there may be more behind."
+                        {wording::rare("operations")}
                     </p>
                 }
             })}

@@ -89,7 +89,7 @@ impl Listed for Rows {
         let from = start.and_then(|(bucket, _)| self.buckets.iter().position(|known| *known == bucket));
         let Some((bucket, rest)) = self.buckets.get(from.unwrap_or_default()..).and_then(<[Bucket]>::split_first)
         else {
-            return Ok(Page { rows: Vec::new(), next: None });
+            return Ok(Page::EMPTY);
         };
         let after = start.map(|(_, number)| number).unwrap_or_default();
         let mut rows = self.guard.reconciliation_rows(reach, self.id, *bucket, after, PAGE_ROWS_MAX).await?;

@@ -30,6 +30,7 @@ mod registry;
 mod retention;
 mod review;
 mod rules;
+mod stretch;
 mod triage;
 mod writer;
 
@@ -311,7 +312,7 @@ impl Store for PostgresStore {
         order: Order,
         page: &PageRequest,
     ) -> Result<Page<Operation>, StoreFault> {
-        let Some(walk) = Walk::of(reach, filter, order, page) else { return Ok(Page { rows: Vec::new(), next: None }) };
+        let Some(walk) = Walk::of(reach, filter, order, page) else { return Ok(Page::EMPTY) };
         let mut connection = self.connection().await?;
         read(page::page(&mut connection, &walk)).await
     }

@@ -24,6 +24,7 @@ mod registry;
 mod retention;
 mod review;
 mod rules;
+mod stretch;
 mod triage;
 mod work;
 mod writer;
@@ -245,7 +246,7 @@ impl Store for SqliteStore {
         order: Order,
         page: &PageRequest,
     ) -> Result<Page<Operation>, StoreFault> {
-        let Some(walk) = Walk::of(reach, filter, order, page) else { return Ok(Page { rows: Vec::new(), next: None }) };
+        let Some(walk) = Walk::of(reach, filter, order, page) else { return Ok(Page::EMPTY) };
         self.read(move |connection| page::page(connection, &walk)).await
     }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use guard::clock::Timestamp;
-use guard::queue::{Cursor, Filter, Order, PageRequest, Sought, WALKED_ROWS_MAX};
+use guard::queue::{Filter, Order, PageRequest, Sought, WALKED_ROWS_MAX};
 use guard::state::StateName;
 use guard::token::Reach;
 
@@ -388,12 +388,6 @@ impl Found {
 /// The first id that a moment can have.
 pub(super) fn first_id(moment: Timestamp) -> u128 {
     u128::try_from(moment.timestamp_millis()).unwrap_or_default().saturating_mul(1 << 80)
-}
-
-/// The cursor behind an id: it starts with the milliseconds of its moment.
-pub(super) fn cursor_behind(id: u128) -> Cursor {
-    let milliseconds = i64::try_from(id >> 80).unwrap_or(i64::MAX);
-    Cursor::behind(chrono::DateTime::from_timestamp_millis(milliseconds).unwrap_or_default(), id)
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use guard::activity::ActivityFilter;
+use guard::amendment::AmendmentStateName;
+use guard::conflict::{ConflictFilter, ConflictOrder, GroupKey, place_key};
 use guard::decision::{Decision, DecisionName};
-use guard::id::OperationId;
+use guard::id::{AmendmentId, OperationId};
 use guard::key::{KeyPart, OperationKey};
 use guard::look_alike::Look;
 use guard::period::{Basis, Span};
@@ -46,7 +48,18 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
     server.database.close().await;
     until_gone(&fresh, "key_hash").await;
     let after = Usage::of(&fresh).await;
-    for table in ["operation", "entry", "body", "conflict", "evidence", "delivery", "recovery", "look_alike"] {
+    for table in [
+        "operation",
+        "entry",
+        "body",
+        "conflict",
+        "conflict_place",
+        "amendment",
+        "evidence",
+        "delivery",
+        "recovery",
+        "look_alike",
+    ] {
         let (before, after) = (before.rows_scanned(table), after.rows_scanned(table));
         assert!(after - before < OPERATIONS / 4, "{table}: {} rows were read without an index", after - before);
     }
@@ -69,12 +82,26 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
         "entry_pkey",
         "body_pkey",
         "conflict_by_payload",
+        "conflict_open",
+        "conflict_open_by_company",
+        "conflict_open_by_workflow",
+        "conflict_open_by_group",
+        "conflict_decided",
+        "conflict_decided_by_company",
+        "conflict_decided_by_workflow",
+        "conflict_decided_by_group",
+        "conflict_pkey",
+        "conflict_place_pkey",
         "evidence_by_operation",
         "delivery_by_operation",
         "recovery_pkey",
         "recovery_due",
         "operation_to_drop",
         "amendment_by_base",
+        "amendment_by_state",
+        "amendment_by_company_and_state",
+        "amendment_by_company",
+        "amendment_pkey",
         "legal_hold_pkey",
         "look_alike_pkey",
         "look_alike_by_look",
@@ -84,6 +111,10 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
         let bound = match index {
             "operation_pkey" => PEEKED_ROWS_MAX,
             "operation_unfinished" => OPERATIONS + WALKED_OF_FAILED_MAX,
+            // Half of as many conflicts as operations are in each; of some lists none fits.
+            index if index.starts_with("conflict_") => {
+                (after.index_scans(index) - before.index_scans(index)) * (i64::from(WALKED_ROWS_MAX) + 2)
+            }
             _ => OPERATIONS,
         };
         assert!(read < bound, "{index}: {read} rows for ten pages each");
@@ -131,6 +162,8 @@ async fn ask_everything(server: &Server, document: &str) {
         store.recovering(reach, 20).await.unwrap();
     }
     store.expired(now() - chrono::TimeDelta::days(1), 100).await.unwrap();
+
+    ask_for_conflicts_and_amendments(server, [&everywhere, &one_company], &page).await;
 
     let rare = ActivityFilter { person: some("rare@example.test"), ..ActivityFilter::default() };
     let of_kind = ActivityFilter { kind: Some(EntryKind::Resolved), ..ActivityFilter::default() };
@@ -188,6 +221,45 @@ async fn ask_everything(server: &Server, document: &str) {
     assert_eq!(ledger.hashes(&[(ChainId::from(id), 1)]).await.unwrap().len(), 1);
 }
 
+/// Asks for every list of conflicts and of amendments.
+async fn ask_for_conflicts_and_amendments(server: &Server, reaches: [&Reach; 2], page: &PageRequest) {
+    let store = &server.database.store;
+    let all = ConflictFilter::default();
+    let company = || Some("RARE".to_owned());
+    let filters = [
+        all.clone(),
+        ConflictFilter { company: company(), ..all.clone() },
+        ConflictFilter { workflow: Some("rare".to_owned()), ..all.clone() },
+        ConflictFilter { workflow: Some("rare".to_owned()), company: company(), ..all.clone() },
+        ConflictFilter { place: Some("/amount".to_owned()), ..all.clone() },
+        ConflictFilter { place: Some("/rare".to_owned()), company: company(), ..all.clone() },
+        ConflictFilter { group: Some(GroupKey::default()), ..all.clone() },
+        ConflictFilter { group: Some(GroupKey::default()), company: company(), ..all },
+    ];
+    for reach in reaches {
+        for filter in &filters {
+            for is_decided in [false, true] {
+                let filter = ConflictFilter { is_decided, ..filter.clone() };
+                for order in [ConflictOrder::Oldest, ConflictOrder::Newest] {
+                    let mut request = page.clone();
+                    let first = store.conflict_page(reach, &filter, order, &request).await.unwrap();
+                    request.cursor = first.next;
+                    store.conflict_page(reach, &filter, order, &request).await.unwrap();
+                }
+            }
+            store.conflict_groups(reach, filter, 20).await.unwrap();
+        }
+        for state in std::iter::once(None).chain(AmendmentStateName::ALL.map(Some)) {
+            let mut request = page.clone();
+            let first = store.amendments(reach, state, &request).await.unwrap();
+            request.cursor = first.next;
+            store.amendments(reach, state, &request).await.unwrap();
+            store.amendment_before(reach, state, AmendmentId::from_u128(7)).await.unwrap();
+        }
+        store.proposals_waiting(reach, 100).await.unwrap();
+    }
+}
+
 /// Fills the tables: little is neither confirmed nor failed, more failed than one page looks through, and one company and one workflow are
 /// rare.
 async fn fill(fresh: &Fresh, server: &Server) {
@@ -222,6 +294,24 @@ async fn fill(fresh: &Fresh, server: &Server) {
     for sql in settled {
         sqlx::query(sql).execute(&mut connection).await.unwrap();
     }
+    // As many conflicts as there are operations, half of them open, and as many amendments, of which few wait.
+    let conflicts = "INSERT INTO conflict (id, operation, fingerprint, changes, changes_total, opened_at, hits, is_open, workflow, company, \
+         places, decision) \
+         SELECT id, id, fingerprint, '[]', 0, created_at, 1, number % 2 = 0, workflow, company, '{\"listed\":[],\"total\":0,\"group\":\"00000000000000000000000000000000\"}', \
+         CASE WHEN number % 2 = 1 THEN '{\"outcome\":\"kept_approved\",\"by\":\"ada@example.test\",\"at\":\"2026-01-01T00:00:00Z\",\"reason\":\"so\",\"link\":null,\"seen_version\":1,\"seen_fingerprint\":\"sha256:' \
+              || encode(fingerprint, 'hex') || '\"}' END \
+         FROM (SELECT *, row_number() OVER () AS number FROM operation WHERE document LIKE 'filling %') AS filling";
+    sqlx::query(conflicts).execute(&mut connection).await.unwrap();
+    let places = "INSERT INTO conflict_place (place, conflict) SELECT $1, id FROM conflict WHERE changes_total = 0";
+    sqlx::query(places).bind(place_key("/amount").to_vec()).execute(&mut connection).await.unwrap();
+    let amendments = "INSERT INTO amendment (id, operation, revision, base, base_revision, base_version, base_fingerprint, base_reference, \
+         base_confirmed_at, fingerprint, changes, changes_total, proposed_by, proposal_reason, correction, rule_version, because, \
+         approvals_needed, approvals, proposed_at, expires_at, state, settled_at, company, workflow) \
+         SELECT id, id, 2, id, 1, 1, fingerprint, 'L-1', created_at, fingerprint, '[]', 0, 'person:ada@example.test', 'so', 'replace', 1, 'so', 1, \
+         '[]', created_at, created_at, CASE WHEN number % 100 = 0 THEN 'awaiting_approval' ELSE 'begun' END, \
+         CASE WHEN number % 100 = 0 THEN NULL ELSE created_at END, company, workflow \
+         FROM (SELECT *, row_number() OVER () AS number FROM operation WHERE document LIKE 'filling %') AS filling";
+    sqlx::query(amendments).execute(&mut connection).await.unwrap();
     // As many as there are operations, all of them long due.
     let scheduled = "INSERT INTO recovery (operation, destination, since, last_write_at, due_at, lookups) \
          SELECT id, 'ledger', created_at, created_at, created_at, 0 FROM operation WHERE document LIKE 'filling %'";

@@ -9,7 +9,7 @@ use guard::json::Json;
 use guard::key::{KeyPart, OperationKey};
 use guard::operation::Operation;
 use guard::payload::Payload;
-use guard::queue::PageRequest;
+use guard::queue::{PageRequest, WALKED_ROWS_MAX};
 use guard::state::State;
 use guard::store::{AmendmentChange, Insertion, NewOperation, Replaced, Replacement};
 use guard::token::Reach;
@@ -25,6 +25,7 @@ on_both!(
     two_approvals_at_once_are_one,
     a_row_that_is_no_amendment_is_a_named_fault,
     lists_go_page_by_page_within_reach,
+    what_few_companies_have_is_found_behind_any_number,
     what_nobody_decides_is_over_in_order,
 );
 
@@ -299,6 +300,39 @@ async fn lists_go_page_by_page_within_reach(fresh: Fresh) {
     store.replace(with(&operation, rejected(), put(&expired_of(&elsewhere)))).await.unwrap();
     assert_eq!(of(Reach::EVERYTHING, Some(AmendmentStateName::Expired)).await, 1);
     assert_eq!(store.proposals_waiting(&Reach::EVERYTHING, 9).await, Ok(6));
+    fresh.remove().await;
+}
+
+async fn what_few_companies_have_is_found_behind_any_number(fresh: Fresh) {
+    let store = &fresh.database.store;
+    let (new, own) = proposed("order 1", moment(0));
+    store.insert_if_absent(new).await.unwrap();
+    // The others came later, and stand before it in every list.
+    let number = WALKED_ROWS_MAX + 1;
+    let ids: Vec<String> =
+        (1..=number).map(|number| format!("({})", fresh.id(own.id.as_u128() + u128::from(number)))).collect();
+    let columns = "operation, revision, base, base_revision, base_version, base_fingerprint, base_reference, base_confirmed_at, \
+         fingerprint, changes, changes_total, proposed_by, behind, proposal_reason, requested_by, conflict, correction, \
+         rule_version, because, approvals_needed, approvals, proposed_at, expires_at, workflow";
+    let filling = format!(
+        "WITH filling (id) AS (VALUES {}) INSERT INTO amendment ({columns}, id, state, settled_at, company) \
+         SELECT {columns}, filling.id, 'expired', 7, 'ELSEWHERE' FROM filling, amendment",
+        ids.join(", ")
+    );
+    assert_eq!(fresh.tamper(&filling).await, Ok(number.into()));
+
+    let page = |cursor| PageRequest { cursor, limit: 50 };
+    let company = || ["ACME".to_owned()].into_iter();
+    let few = Reach::over(company(), []);
+    for state in [None, Some(AmendmentStateName::AwaitingApproval)] {
+        let found = store.amendments(&few, state, &page(None)).await.unwrap();
+        assert_eq!((found.rows, found.next), (vec![own.clone()], None));
+    }
+    let many = Reach::over(company().chain((0..100).map(|number| format!("COMPANY {number}"))), []);
+    let first = store.amendments(&many, None, &page(None)).await.unwrap();
+    assert_eq!(first.rows, [], "so many companies are looked for among all, so far and no further");
+    let second = store.amendments(&many, None, &page(first.next)).await.unwrap();
+    assert_eq!((second.rows, second.next), (vec![own], None));
     fresh.remove().await;
 }
 

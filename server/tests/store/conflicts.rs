@@ -8,14 +8,20 @@ use guard::diff::{Change, ChangeKind};
 use guard::fingerprint::Fingerprint;
 use guard::id::ConflictId;
 use guard::operation::Operation;
-use guard::queue::PageRequest;
+use guard::queue::{PageRequest, WALKED_ROWS_MAX};
 use guard::store::Replaced;
 use guard::token::Reach;
 use server::clock::OsEntropy;
 
 use crate::support::{Fresh, moment, now, on_both, uncertainty};
 
-on_both!(a_decision_is_kept_once, the_queue_is_read_page_by_page, groups_are_counted);
+on_both!(
+    a_decision_is_kept_once,
+    the_queue_is_read_page_by_page,
+    what_little_fits_is_looked_for_so_far_and_no_further,
+    what_an_index_tells_is_found_behind_any_number,
+    groups_are_counted,
+);
 
 fn conflict_on(operation: &Operation, number: u8, path: &str) -> Conflict {
     let changes = vec![Change {
@@ -47,6 +53,32 @@ async fn opened(fresh: &Fresh, operation: &mut Operation, number: u8, path: &str
     *operation = replacement.operation.clone();
     assert_eq!(fresh.database.store.replace(replacement).await, Ok(Replaced::Replaced));
     conflict
+}
+
+/// So many conflicts like this one, of another company, came before it, or after it: more than are looked through for a page.
+async fn copied(fresh: &Fresh, conflict: &Conflict, number: u32, is_before: bool) {
+    let first = if is_before { 1 } else { conflict.id.as_u128() + 1 };
+    let rows: Vec<String> = (0..number)
+        .map(|number| {
+            let fingerprint = fresh.bytes(&[&[0xC0 + u8::from(is_before); 28][..], &number.to_be_bytes()].concat());
+            format!("({}, {fingerprint})", fresh.id(first + u128::from(number)))
+        })
+        .collect();
+    let (filling, id) = (rows.join(", "), fresh.id(conflict.id.as_u128()));
+    let columns = "changes, changes_total, opened_at, hits, is_open, workflow, places, grouping_key, decision";
+    for sql in [
+        format!(
+            "WITH filling (id, fingerprint) AS (VALUES {filling}) \
+             INSERT INTO conflict (id, operation, fingerprint, company, {columns}) \
+             SELECT filling.id, operation, filling.fingerprint, 'ELSEWHERE', {columns} FROM filling, conflict WHERE conflict.id = {id}"
+        ),
+        format!(
+            "WITH filling (id, fingerprint) AS (VALUES {filling}) INSERT INTO conflict_place (place, conflict) \
+             SELECT place, filling.id FROM filling, conflict_place WHERE conflict = {id}"
+        ),
+    ] {
+        assert_eq!(fresh.tamper(&sql).await, Ok(number.into()));
+    }
 }
 
 fn decision(operation: &Operation, by: &str) -> ConflictDecision {
@@ -122,6 +154,97 @@ async fn the_queue_is_read_page_by_page(fresh: Fresh) {
     assert_eq!(read(&open, ConflictOrder::Oldest, &elsewhere).await, []);
     let decided = ConflictFilter { is_decided: true, ..open };
     assert_eq!(read(&decided, ConflictOrder::Newest, &everything).await, []);
+    fresh.remove().await;
+}
+
+async fn what_little_fits_is_looked_for_so_far_and_no_further(fresh: Fresh) {
+    let store = &fresh.database.store;
+    let mut operation = fresh.begun("812").await;
+    let own = opened(&fresh, &mut operation, 1, "/amount").await;
+    let company = Some(operation.key.company.as_str().to_owned());
+    let (workflow, group) = (Some(own.workflow.clone()), Some(own.places.group));
+    let at = |place: &str| Some(place.to_owned());
+    let page = |cursor| PageRequest { cursor, limit: 50 };
+    let everything = Reach::EVERYTHING;
+    let many: Vec<String> = (0..100).map(|number| format!("COMPANY {number}")).chain(company.clone()).collect();
+    let of_many = Reach::over(many, []);
+
+    // Exactly as many as are looked through: nothing is behind.
+    copied(&fresh, &own, WALKED_ROWS_MAX - 1, true).await;
+    let elsewhere = ConflictFilter { place: at("/other"), ..ConflictFilter::default() };
+    let found = store.conflict_page(&everything, &elsewhere, ConflictOrder::Oldest, &page(None)).await.unwrap();
+    assert_eq!((found.rows, found.next), (Vec::new(), None));
+
+    let late = opened(&fresh, &mut operation, 2, "/late").await;
+    let found = store.conflict_page(&everything, &elsewhere, ConflictOrder::Oldest, &page(None)).await.unwrap();
+    assert!(found.rows.is_empty() && found.next.is_some(), "one more may be like that");
+    let other = opened(&fresh, &mut operation, 3, "/amount").await;
+    let open = [
+        (&everything, ConflictFilter { place: at("/late"), ..ConflictFilter::default() }, vec![&late]),
+        (&of_many, ConflictFilter::default(), vec![&late, &other]),
+        (
+            &everything,
+            ConflictFilter { group, company: company.clone(), ..ConflictFilter::default() },
+            vec![&own, &other],
+        ),
+    ];
+    for (reach, filter, expected) in open {
+        let mut found = Vec::new();
+        let mut pages = 0;
+        let mut cursor = None;
+        loop {
+            let next = store.conflict_page(reach, &filter, ConflictOrder::Oldest, &page(cursor)).await.unwrap();
+            found.extend(next.rows);
+            pages += 1;
+            cursor = next.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        let expected: Vec<_> = if filter.group.is_none() && filter.place.is_none() {
+            std::iter::once(&own).chain(expected).collect()
+        } else {
+            expected
+        };
+        assert_eq!((found.iter().collect::<Vec<_>>(), pages), (expected, 2), "{filter:?}");
+    }
+
+    // Decided ones, the newest first: what came to the same place later is of another company.
+    let mut replacement = uncertainty(&operation, now());
+    replacement.decided = Some((own.id, decision(&operation, "ada@example.test")));
+    assert_eq!(store.replace(replacement).await, Ok(Replaced::Replaced));
+    copied(&fresh, &store.conflict_by_id(own.id).await.unwrap().unwrap(), WALKED_ROWS_MAX + 1, false).await;
+    let filter = ConflictFilter { place: at("/amount"), company, is_decided: true, ..ConflictFilter::default() };
+    let first = store.conflict_page(&everything, &filter, ConflictOrder::Newest, &page(None)).await.unwrap();
+    assert_eq!(first.rows, []);
+    let second = store.conflict_page(&everything, &filter, ConflictOrder::Newest, &page(first.next)).await.unwrap();
+    assert_eq!(second.rows.iter().map(|row| row.id).collect::<Vec<_>>(), [own.id]);
+    let of_workflow = ConflictFilter { workflow, company: None, ..filter };
+    let first = store.conflict_page(&everything, &of_workflow, ConflictOrder::Newest, &page(None)).await.unwrap();
+    assert_eq!(first.rows.len(), 50);
+    fresh.remove().await;
+}
+
+async fn what_an_index_tells_is_found_behind_any_number(fresh: Fresh) {
+    let store = &fresh.database.store;
+    let mut operation = fresh.begun("812").await;
+    let own = opened(&fresh, &mut operation, 1, "/amount").await;
+    copied(&fresh, &own, WALKED_ROWS_MAX + 1, true).await;
+    let company = operation.key.company.as_str().to_owned();
+    let here = Reach::over([company.clone(), "NOWHERE".to_owned()], []);
+    let of_company = ConflictFilter { company: Some(company), ..ConflictFilter::default() };
+    for (reach, filter) in [(&Reach::EVERYTHING, &of_company), (&here, &ConflictFilter::default())] {
+        let one = PageRequest { cursor: None, limit: 1 };
+        let found = store.conflict_page(reach, filter, ConflictOrder::Oldest, &one).await.unwrap();
+        assert_eq!((found.rows, found.next), (vec![own.clone()], None));
+        let groups = store.conflict_groups(reach, filter, 10).await.unwrap();
+        assert_eq!(groups.iter().map(|group| (group.open, group.is_cut)).collect::<Vec<_>>(), [(1, false)]);
+    }
+    let elsewhere = Reach::over(["NOWHERE".to_owned()], []);
+    let found =
+        store.conflict_page(&elsewhere, &of_company, ConflictOrder::Oldest, &PageRequest { cursor: None, limit: 1 });
+    let found = found.await.unwrap();
+    assert_eq!((found.rows, found.next), (Vec::new(), None), "what lies out of reach is not looked for");
     fresh.remove().await;
 }
 

@@ -16,8 +16,8 @@ use sqlx::{PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use super::connection::bounded;
-use super::list::push_reach;
 use super::look_alike::keep_look;
+use super::stretch::{FirstRows, Walk};
 use super::{PostgresStore, uuid};
 use crate::store::row::{AmendmentRow, OperationRow, Place};
 
@@ -81,7 +81,7 @@ impl<'a> Amending<'a> {
         }
         for (row, payload) in self.proposed.iter().filter(|(row, _)| stored.contains(&row.operation)) {
             let places: Vec<String> = (1..=29).map(|place| format!("${place}")).collect();
-            let sql = format!("INSERT INTO {} VALUES ({})", AmendmentRow::INTO, places.join(", "));
+            let sql = AmendmentRow::insert(&places);
             bind(sqlx::query(&sql), row).bind(*payload).execute(&mut *connection).await?;
         }
         Ok(())
@@ -120,17 +120,38 @@ fn bind<'q>(query: Query<'q, Postgres, PgArguments>, row: &'q AmendmentRow) -> Q
         .bind(&row.settled_reason)
 }
 
-/// The amendments within reach, in a state where one is named.
-fn push_within(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, state: Option<AmendmentStateName>) {
-    query.push(" FROM amendment");
-    if reach.companies.is_some() || reach.workflows.is_some() {
-        query.push(" JOIN operation ON operation.id = amendment.operation");
+/// The amendments in a state, or in any; of them those that `behind` says.
+fn rows(state: Option<AmendmentStateName>, behind: &str, order: &'static str) -> FirstRows {
+    let condition = state.map_or_else(|| "true".to_owned(), |state| format!("state = '{}'", state.as_str()));
+    FirstRows {
+        table: "amendment",
+        columns: "id, company, workflow",
+        condition: format!("{condition}{behind}").into(),
+        order,
+        has_workflows: false,
+        most: 0,
     }
-    query.push(" WHERE true");
-    if let Some(state) = state {
-        query.push(format!(" AND amendment.state = '{}'", state.as_str()));
+}
+
+impl PostgresStore {
+    /// A page of the amendments behind this one, or before it.
+    async fn amendments_from(
+        &self,
+        reach: &Reach,
+        state: Option<AmendmentStateName>,
+        id: Option<u128>,
+        is_ascending: bool,
+        page: &PageRequest,
+    ) -> Result<Page<Amendment>, StoreFault> {
+        if reach.is_nothing() {
+            return Ok(Page::EMPTY);
+        }
+        let (sign, direction, order) = if is_ascending { (">", "ASC", "id ASC") } else { ("<", "DESC", "id DESC") };
+        let behind = id.map(|id| format!(" AND id {sign} '{}'::uuid", Uuid::from_u128(id))).unwrap_or_default();
+        let walk = Walk::along(rows(state, &behind, order), reach, direction);
+        let of_table = ("amendment", AmendmentRow::COLUMNS);
+        self.walk::<AmendmentRow, _>(&walk, of_table, page, |amendment: &Amendment| amendment.id.as_u128()).await
     }
-    push_reach(query, reach, "operation");
 }
 
 #[async_trait]
@@ -160,18 +181,8 @@ impl Amendments for PostgresStore {
         state: Option<AmendmentStateName>,
         page: &PageRequest,
     ) -> Result<Page<Amendment>, StoreFault> {
-        let mut query = QueryBuilder::new(format!("SELECT {}", AmendmentRow::COLUMNS));
-        push_within(&mut query, reach, state);
-        if let Some((_, id)) = page.cursor.as_ref().and_then(Cursor::read) {
-            query.push(" AND amendment.id < ").push_bind(Uuid::from_u128(id));
-        }
-        query.push(" ORDER BY amendment.id DESC LIMIT ").push_bind(i64::from(page.limit) + 1);
-        let mut rows: Vec<Amendment> = self.all::<AmendmentRow, _>(query.build()).await?;
-        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-        let has_more = rows.len() > limit;
-        rows.truncate(limit);
-        let last = rows.last().filter(|_| has_more);
-        Ok(Page { next: last.map(|last| Cursor::behind(last.proposed_at, last.id.as_u128())), rows })
+        let behind = page.cursor.as_ref().and_then(Cursor::read).map(|(_, id)| id);
+        self.amendments_from(reach, state, behind, false, page).await
     }
 
     async fn amendment_before(
@@ -180,11 +191,8 @@ impl Amendments for PostgresStore {
         state: Option<AmendmentStateName>,
         id: AmendmentId,
     ) -> Result<Option<Amendment>, StoreFault> {
-        let mut query = QueryBuilder::new(format!("SELECT {}", AmendmentRow::COLUMNS));
-        push_within(&mut query, reach, state);
-        query.push(" AND amendment.id > ").push_bind(Uuid::from_u128(id.as_u128()));
-        query.push(" ORDER BY amendment.id LIMIT 1");
-        Ok(self.all::<AmendmentRow, _>(query.build()).await?.pop())
+        let next = PageRequest { cursor: None, limit: 1 };
+        Ok(self.amendments_from(reach, state, Some(id.as_u128()), true, &next).await?.rows.pop())
     }
 
     async fn proposals_over(&self, now: Timestamp, limit: u32) -> Result<Vec<Amendment>, StoreFault> {
@@ -196,9 +204,9 @@ impl Amendments for PostgresStore {
     }
 
     async fn proposals_waiting(&self, reach: &Reach, most: u32) -> Result<u32, StoreFault> {
-        let mut query = QueryBuilder::new("SELECT count(*) FROM (SELECT");
-        push_within(&mut query, reach, Some(AmendmentStateName::AwaitingApproval));
-        query.push(" LIMIT ").push_bind(i64::from(most)).push(") AS waiting");
+        let mut query = QueryBuilder::new("SELECT count(*) FROM (");
+        FirstRows { most, ..rows(Some(AmendmentStateName::AwaitingApproval), "", "id") }.push(&mut query, reach);
+        query.push(") AS waiting");
         let mut connection = self.connection().await?;
         let counted = query.build_query_scalar().fetch_one(&mut *connection);
         let counted: i64 = bounded(counted).await.map_err(|trouble| trouble.fault(&"counts"))?;

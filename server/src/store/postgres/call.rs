@@ -1,7 +1,7 @@
 //! Calls of the API.
 
 use async_trait::async_trait;
-use guard::call::{Call, CallFilter, CallRequest, cursor_behind, first_call_id};
+use guard::call::{Call, CallFilter, CallRequest, first_call_id};
 use guard::clock::Timestamp;
 use guard::id::{CallId, TokenId};
 use guard::queue::{Cursor, Page, PageRequest, WALKED_ROWS_MAX};
@@ -11,9 +11,9 @@ use guard::token::Reach;
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
+use super::PostgresStore;
 use super::connection::bounded;
 use super::list::push_reach;
-use super::{PostgresStore, read};
 use crate::store::row::{CallRequestRow, CallRow};
 
 const INSERT: &str = "INSERT INTO call (id, token, at, microseconds, method, endpoint, path, status, problem, detail, workflow, \
@@ -68,20 +68,12 @@ fn question(reach: &Reach, filter: &CallFilter, page: &PageRequest) -> QueryBuil
     query
 }
 
-impl PostgresStore {
-    /// How far a page has looked, where there is more behind.
-    async fn edge(&self, filter: &CallFilter, page: &PageRequest) -> Result<Option<Cursor>, StoreFault> {
-        let mut query = QueryBuilder::new("SELECT id");
-        push_stretch(&mut query, filter, page);
-        query.push_bind(2_i64).push(" OFFSET ").push_bind(i64::from(WALKED_ROWS_MAX) - 1);
-        let mut connection = self.connection().await?;
-        let edge = query.build_query_scalar::<Uuid>().persistent(false).fetch_all(&mut *connection);
-        let edge = read(async { Ok(edge.await?) }).await?;
-        Ok(match edge.as_slice() {
-            [id, _] => Some(cursor_behind(id.as_u128())),
-            [] | [_] | [_, _, ..] => None,
-        })
-    }
+/// The last row that a page looks through, and the one behind it.
+fn edge(filter: &CallFilter, page: &PageRequest) -> QueryBuilder<'static, Postgres> {
+    let mut query = QueryBuilder::new("SELECT id");
+    push_stretch(&mut query, filter, page);
+    query.push_bind(2_i64).push(" OFFSET ").push_bind(i64::from(WALKED_ROWS_MAX) - 1);
+    query
 }
 
 #[async_trait]
@@ -131,7 +123,7 @@ impl Calls for PostgresStore {
         let next = match rows.last().filter(|_| has_more) {
             Some(last) => Some(last.cursor()),
             None if filter.takes_all(reach) => None,
-            None => self.edge(filter, page).await?,
+            None => self.edge(edge(filter, page)).await?,
         };
         Ok(Page { rows, next })
     }

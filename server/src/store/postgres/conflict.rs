@@ -1,5 +1,7 @@
 //! Conflicts by their own ids, and as a queue. Every list is read from an index behind a key, up to a limit.
 
+use std::borrow::Cow;
+
 use async_trait::async_trait;
 use guard::conflict::{CONFLICTS_GROUPED_MAX, Conflict, ConflictFilter, ConflictGroup, ConflictOrder, place_key};
 use guard::id::ConflictId;
@@ -12,64 +14,62 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connection::bounded;
-use super::list::push_reach;
+use super::stretch::{FirstRows, Walk};
 use crate::store::row::{ConflictGroupRow, ConflictRow};
 
-fn question(
-    reach: &Reach,
-    filter: &ConflictFilter,
-    order: ConflictOrder,
-    page: &PageRequest,
-) -> QueryBuilder<'static, Postgres> {
-    let mut query = QueryBuilder::new("SELECT ");
-    query.push(ConflictRow::listed_columns()).push(" FROM conflict");
-    let id = match &filter.place {
-        Some(place) => {
-            query.push(" JOIN conflict_place ON conflict_place.conflict = conflict.id WHERE conflict_place.place = ");
-            query.push_bind(place_key(place).to_vec());
-            "conflict_place.conflict"
-        }
-        None => {
-            query.push(" WHERE true");
-            "conflict.id"
-        }
+/// How a list is walked through: along what is rare, as far as an index tells. What it does not tell is asked of each row.
+fn walk<'a>(within: &'a Reach, filter: &ConflictFilter, order: ConflictOrder, cursor: Option<&Cursor>) -> Walk<'a> {
+    let (sign, direction, of_ids, of_place) = match order {
+        ConflictOrder::Oldest => (">", "ASC", "id ASC", "conflict ASC"),
+        ConflictOrder::Newest => ("<", "DESC", "id DESC", "conflict DESC"),
     };
-    query.push(if filter.is_decided { " AND NOT conflict.is_open" } else { " AND conflict.is_open" });
-    if let Some(group) = filter.group {
-        query.push(" AND conflict.grouping_key = ").push_bind(group.as_bytes().to_vec());
-    }
-    push_texts(&mut query, filter);
-    push_reach(&mut query, reach, "conflict");
-    let (sign, direction) = match order {
-        ConflictOrder::Oldest => (">", "ASC"),
-        ConflictOrder::Newest => ("<", "DESC"),
+    let behind = |column: &str| match cursor.and_then(Cursor::read) {
+        Some((_, behind)) => format!(" AND {column} {sign} '{}'::uuid", Uuid::from_u128(behind)),
+        None => String::new(),
     };
-    if let Some((_, behind)) = page.cursor.as_ref().and_then(Cursor::read) {
-        query.push(format!(" AND {id} {sign} ")).push_bind(Uuid::from_u128(behind));
+    let bytes = |bytes: &[u8]| format!("'\\x{}'::bytea", hex::encode(bytes));
+    let at_place = filter.place.as_ref().map(|place| format!("place = {}", bytes(&place_key(place))));
+    let listed = listed(filter.is_decided);
+    // Few of all that ever were at a place are open, and most are decided.
+    if let (Some(at_place), None, true) = (&at_place, filter.group, filter.is_decided) {
+        let condition = format!("{at_place}{}", behind("conflict")).into();
+        let (table, columns) = ("conflict_place", "conflict AS id");
+        let rows = FirstRows { table, columns, condition, order: of_place, ..listed.clone() };
+        return Walk::among(rows, within, direction).told_by("conflict", listed.condition);
     }
-    query.push(format!(" ORDER BY {id} {direction} LIMIT ")).push_bind(i64::from(page.limit) + 1);
-    query
+    let of_group = filter.group.map(|group| format!(" AND grouping_key = {}", bytes(&group.as_bytes())));
+    let condition = format!("{}{}{}", listed.condition, of_group.as_deref().unwrap_or_default(), behind("id"));
+    let rows = FirstRows { columns: "id, company, workflow", condition: condition.into(), order: of_ids, ..listed };
+    let walk = match of_group {
+        None => Walk::along(rows, within, direction),
+        Some(_) => Walk::among(rows, within, direction),
+    };
+    // As a value, it is looked up for each of these rows: joined, all that is at the place may be read instead.
+    walk.asking(
+        at_place.map(|at_place| format!("SELECT true FROM conflict_place WHERE {at_place} AND conflict = walked.id")),
+    )
 }
 
-fn push_texts(query: &mut QueryBuilder<'static, Postgres>, filter: &ConflictFilter) {
-    for (condition, wanted) in
-        [(" AND conflict.company = ", &filter.company), (" AND conflict.workflow = ", &filter.workflow)]
-    {
-        if let Some(wanted) = wanted {
-            query.push(condition).push_bind(wanted.clone());
-        }
+/// The conflicts that are open, or decided, the oldest first.
+pub(super) const fn listed(is_decided: bool) -> FirstRows {
+    FirstRows {
+        table: "conflict",
+        columns: "id",
+        condition: Cow::Borrowed(if is_decided { "NOT is_open" } else { "is_open" }),
+        order: "id",
+        has_workflows: true,
+        most: 0,
     }
 }
 
-fn groups(reach: &Reach, filter: &ConflictFilter, limit: u32) -> QueryBuilder<'static, Postgres> {
+fn groups(within: &Reach, limit: u32) -> QueryBuilder<'static, Postgres> {
     let mut query = QueryBuilder::new(
         "SELECT workflow, (SELECT places FROM conflict WHERE id = first) AS places, open, hits, oldest_at, counted FROM ( \
          SELECT workflow, (array_agg(id ORDER BY id))[1] AS first, count(*) AS open, sum(hits)::bigint AS hits, \
-         min(opened_at) AS oldest_at, (sum(count(*)) OVER ())::bigint AS counted FROM (SELECT workflow, grouping_key, id, hits, opened_at FROM conflict WHERE is_open",
+         min(opened_at) AS oldest_at, (sum(count(*)) OVER ())::bigint AS counted FROM (",
     );
-    push_texts(&mut query, filter);
-    push_reach(&mut query, reach, "conflict");
-    query.push(" ORDER BY id LIMIT ").push_bind(i64::from(CONFLICTS_GROUPED_MAX));
+    let columns = "workflow, grouping_key, id, hits, opened_at";
+    FirstRows { columns, most: CONFLICTS_GROUPED_MAX, ..listed(false) }.push(&mut query, within);
     query.push(") AS counted GROUP BY workflow, grouping_key ORDER BY open DESC, oldest_at LIMIT ");
     query.push_bind(i64::from(limit)).push(") AS grouped ORDER BY open DESC, oldest_at");
     query
@@ -98,9 +98,14 @@ impl Conflicts for PostgresStore {
         order: ConflictOrder,
         page: &PageRequest,
     ) -> Result<Page<Conflict>, StoreFault> {
-        let mut question = question(reach, filter, order, page);
-        let found = self.all::<ConflictRow, Conflict>(question.build().persistent(false)).await?;
-        Ok(crate::store::conflict_page(found, page))
+        let within = reach.narrowed(filter.company.as_ref(), filter.workflow.as_ref());
+        if within.is_nothing() {
+            return Ok(Page::EMPTY);
+        }
+        let walk = walk(&within, filter, order, page.cursor.as_ref());
+        let columns = ConflictRow::listed_columns();
+        let id = |conflict: &Conflict| conflict.id.as_u128();
+        self.walk::<ConflictRow, _>(&walk, ("conflict", &columns), page, id).await
     }
 
     async fn conflict_groups(
@@ -109,7 +114,8 @@ impl Conflicts for PostgresStore {
         filter: &ConflictFilter,
         limit: u32,
     ) -> Result<Vec<ConflictGroup>, StoreFault> {
-        let mut question = groups(reach, filter, limit);
+        let within = reach.narrowed(filter.company.as_ref(), filter.workflow.as_ref());
+        let mut question = groups(&within, limit);
         self.all::<ConflictGroupRow, ConflictGroup>(question.build().persistent(false)).await
     }
 }

@@ -1,6 +1,8 @@
 //! Sums: counts of hours, what waits, each counted up to a bound. Names of states stand in the text of a statement, since an index
 //! that holds only some states is chosen by them.
 
+use std::borrow::Cow;
+
 use guard::clock::Timestamp;
 use guard::refusal::StoreFault;
 use guard::summary::Waiting;
@@ -8,8 +10,8 @@ use guard::token::Reach;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
 
+use super::stretch::FirstRows;
 use crate::store::behind::{UPPER_HALF, whole};
-use crate::store::few_companies;
 use crate::store::row::{Place, UnsettledRow};
 
 pub(super) fn push_reach(query: &mut QueryBuilder<'static, Postgres>, reach: &Reach, table: &str) {
@@ -52,43 +54,14 @@ struct AtRisk {
     lower: Option<i64>,
 }
 
-/// The first rows of a table within reach, at most so many. Where the reach names few companies, those of each are looked for by
-/// themselves: among those of all they may be rare.
-pub(super) struct FirstRows {
-    pub table: &'static str,
-    pub columns: &'static str,
-    pub condition: &'static str,
-    pub order: &'static str,
-    pub most: u32,
-}
-
-impl FirstRows {
-    pub(super) fn push(&self, query: &mut QueryBuilder<'static, Postgres>, reach: &Reach) {
-        let Self { table, columns, condition, order, most } = self;
-        let stretch = format!("SELECT {columns} FROM {table} WHERE {condition}");
-        let end = format!(" ORDER BY {order} LIMIT ");
-        let Some(companies) = few_companies(reach) else {
-            query.push(stretch);
-            push_reach(query, reach, table);
-            query.push(end).push_bind(i64::from(*most));
-            return;
-        };
-        let companies: Vec<String> = companies.iter().cloned().collect();
-        query.push(format!("SELECT {columns} FROM unnest(")).push_bind(companies);
-        query.push(format!("::text[]) AS reached (name) CROSS JOIN LATERAL ({stretch} AND company = reached.name"));
-        let workflows = Reach { companies: None, workflows: reach.workflows.clone() };
-        push_reach(query, &workflows, table);
-        query.push(&end).push_bind(i64::from(*most)).push(") AS first_of").push(end).push_bind(i64::from(*most));
-    }
-}
-
 /// What is unknown, begun last.
 pub(super) const fn unknown_last(most: u32) -> FirstRows {
     FirstRows {
         table: "operation",
         columns: UnsettledRow::COLUMNS,
-        condition: "state = 'unknown'",
+        condition: Cow::Borrowed("state = 'unknown'"),
         order: "id DESC",
+        has_workflows: false,
         most,
     }
 }
@@ -102,8 +75,9 @@ fn uncertain_money(reach: &Reach, most: u32) -> QueryBuilder<'static, Postgres> 
     let first = FirstRows {
         table: "operation",
         columns: "state_since, id, currency, ten_thousandths",
-        condition: "state IN ('unknown', 'disputed')",
+        condition: Cow::Borrowed("state IN ('unknown', 'disputed')"),
         order: "state_since, id",
+        has_workflows: false,
         most,
     };
     first.push(&mut query, reach);
@@ -114,7 +88,7 @@ fn uncertain_money(reach: &Reach, most: u32) -> QueryBuilder<'static, Postgres> 
 /// How many conflicts are open within reach, as far as they are counted.
 fn open_conflicts(reach: &Reach, most: u32) -> QueryBuilder<'static, Postgres> {
     let mut query = QueryBuilder::new("SELECT count(*) FROM (");
-    FirstRows { table: "conflict", columns: "id", condition: "is_open", order: "id", most }.push(&mut query, reach);
+    FirstRows { most, ..super::conflict::listed(false) }.push(&mut query, reach);
     query.push(") AS open");
     query
 }

@@ -54,12 +54,12 @@ impl Notifications for PostgresStore {
         as_of: Timestamp,
     ) -> Result<Vec<Piece>, StoreFault> {
         let mut query = QueryBuilder::new(
-            "SELECT workflow, company, currency, ten_thousandths, proposed_at AS since, proposed_at AS due_at \
+            "SELECT amendment.workflow, amendment.company, currency, ten_thousandths, proposed_at AS since, proposed_at AS due_at \
              FROM amendment JOIN operation ON operation.id = amendment.operation \
              WHERE amendment.state = 'awaiting_approval' AND amendment.proposed_at <= ",
         );
-        query.push_bind(as_of.timestamp_millis()).push(" AND operation.workflow = ").push_bind(workflow.to_owned());
-        push_reach(&mut query, reach, "operation");
+        query.push_bind(as_of.timestamp_millis()).push(" AND amendment.workflow = ").push_bind(workflow.to_owned());
+        push_reach(&mut query, reach, "amendment");
         query.push(format!(" LIMIT {COUNTED_MAX}"));
         self.all::<PieceRow, _>(query.build()).await
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use guard::operation::Operation;
-use guard::queue::Page;
+use guard::queue::{Cursor, Page};
 use guard::refusal::StoreFault;
 use sqlx::{PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use super::ReadError;
 use crate::store::row::{OperationRow, Place};
 use crate::store::walk::{
     ARMS_MAX, FACET_COLUMNS, FACETS_SEEN_MAX, Facet, Facets, Found, Ids, LEFT_BY_ID, Look, Plan, Route, Span, Test,
-    UNFINISHED, Walk, cursor_behind,
+    UNFINISHED, Walk,
 };
 
 /// One page.
@@ -20,7 +20,7 @@ pub(super) async fn page(connection: &mut PgConnection, walk: &Walk) -> Result<P
     let Ids { rows, next } = ids(connection, walk).await?;
     if rows.is_empty() {
         // A list of none implies whatever a partial index asks, and may be looked for in all of its rows.
-        return Ok(Page { rows: Vec::new(), next: next.map(cursor_behind) });
+        return Ok(Page { rows: Vec::new(), next: next.map(Cursor::behind_id) });
     }
     let wanted: Vec<Uuid> = rows.iter().copied().map(Uuid::from_u128).collect();
     let sql = format!("SELECT {} FROM operation WHERE id = ANY($1)", OperationRow::COLUMNS);
@@ -30,7 +30,7 @@ pub(super) async fn page(connection: &mut PgConnection, walk: &Walk) -> Result<P
     // Operations are never taken out.
     let read = |id: u128| found.remove(&id).ok_or_else(|| Place::new("operation", &id).corrupt("id"));
     let rows = rows.into_iter().map(read).collect::<Result<_, _>>()?;
-    Ok(Page { rows, next: next.map(cursor_behind) })
+    Ok(Page { rows, next: next.map(Cursor::behind_id) })
 }
 
 async fn ids(connection: &mut PgConnection, walk: &Walk) -> Result<Ids, ReadError> {

@@ -12,7 +12,8 @@ use guard::token::Reach;
 use sqlx::{PgConnection, QueryBuilder};
 use uuid::Uuid;
 
-use super::list::{FirstRows, unknown_last};
+use super::list::unknown_last;
+use super::stretch::FirstRows;
 use super::{ReadError, uuid};
 use crate::store::row::{AccessRow, Place, RecoveryRow};
 

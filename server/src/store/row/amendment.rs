@@ -53,11 +53,18 @@ impl AmendmentRow {
          amendment.approvals, amendment.proposed_at, amendment.expires_at, amendment.state, amendment.settled_at, \
          amendment.settled_by, amendment.settled_reason";
 
-    /// Where a new row goes: the columns and, last, the payload.
-    pub const INTO: &'static str = "amendment (id, operation, revision, base, base_revision, base_version, base_fingerprint, \
-         base_reference, base_confirmed_at, fingerprint, changes, changes_total, proposed_by, behind, proposal_reason, \
-         requested_by, conflict, correction, rule_version, because, approvals_needed, approvals, proposed_at, expires_at, \
-         state, settled_at, settled_by, settled_reason, payload)";
+    /// Stores a new row, whose columns are these values and, last, the payload. What its operation says of itself comes from there.
+    pub fn insert(values: &[String]) -> String {
+        let columns = "id, operation, revision, base, base_revision, base_version, base_fingerprint, base_reference, base_confirmed_at, \
+             fingerprint, changes, changes_total, proposed_by, behind, proposal_reason, requested_by, conflict, correction, \
+             rule_version, because, approvals_needed, approvals, proposed_at, expires_at, state, settled_at, settled_by, \
+             settled_reason, payload";
+        let (values, operation) = (values.join(", "), values.get(1).map_or("", String::as_str));
+        format!(
+            "INSERT INTO amendment ({columns}, company, workflow) \
+             SELECT {values}, operation.company, operation.workflow FROM operation WHERE operation.id = {operation}"
+        )
+    }
 }
 
 /// The columns that carry the facts of a state.

@@ -12,8 +12,10 @@ use guard::token::Reach;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::list::{Question, Values};
 use super::look_alike::{forget_look, keep_look};
 use super::readers::{all, one};
+use super::stretch::{FirstRows, Walk};
 use super::work::{execute, key};
 use super::{SqliteStore, fault};
 use crate::store::row::{AmendmentRow, Place};
@@ -63,7 +65,7 @@ impl Amending {
 /// Stores a new amendment.
 pub(super) fn insert(transaction: &Connection, row: &AmendmentRow, payload: &str) -> Result<(), StoreFault> {
     let places: Vec<String> = (1..=29).map(|place| format!("?{place}")).collect();
-    let sql = format!("INSERT INTO {} VALUES ({})", AmendmentRow::INTO, places.join(", "));
+    let sql = AmendmentRow::insert(&places);
     let values = params![
         &row.id.as_bytes()[..],
         &row.operation.as_bytes()[..],
@@ -98,32 +100,53 @@ pub(super) fn insert(transaction: &Connection, row: &AmendmentRow, payload: &str
     execute(transaction, "amendment", &row.id, &sql, values).map(drop)
 }
 
-/// A list within reach: what follows on `FROM amendment`, with its values.
-struct Within {
-    sql: String,
-    values: Vec<Value>,
+/// The amendments in a state, or in any.
+fn rows<'a>(state: Option<AmendmentStateName>, condition: &'a str, order: &'a str) -> FirstRows<'a> {
+    // Each state has a stretch of its own in an index; the newest of all states are in the order of their ids.
+    let (index, index_by_company) = match state {
+        Some(_) => ("amendment_by_state", "amendment_by_company_and_state"),
+        None => ("amendment_by_id", "amendment_by_company"),
+    };
+    FirstRows {
+        table: "amendment",
+        columns: "id, company, workflow",
+        condition,
+        order,
+        index,
+        index_by_company,
+        index_by_workflow: None,
+        most: 0,
+    }
 }
 
-impl Within {
-    fn of(reach: &Reach, state: Option<AmendmentStateName>) -> Self {
-        // Rows go with their operations' companies and workflows, which limit only some people.
-        let is_limited = reach.companies.is_some() || reach.workflows.is_some();
-        // There are few amendments beside operations: each has its operation looked up, never the other way round.
-        let join = if is_limited { " CROSS JOIN operation ON operation.id = amendment.operation" } else { "" };
-        // Each state has a stretch of its own in the index; the newest of all states are in the order of their ids.
-        let index = if state.is_some() { " INDEXED BY amendment_by_state" } else { "" };
-        let mut within = Self { sql: format!("{index}{join} WHERE true"), values: Vec::new() };
-        if let Some(state) = state {
-            within.sql.push_str(&format!(" AND amendment.state = '{}'", state.as_str()));
-        }
-        for (column, names) in [("company", &reach.companies), ("workflow", &reach.workflows)] {
-            let Some(names) = names else { continue };
-            let places: Vec<&str> = names.iter().map(|_| "?").collect();
-            within.sql.push_str(&format!(" AND operation.{column} IN ({})", places.join(", ")));
-            within.values.extend(names.iter().map(|name| Value::Text(name.clone())));
-        }
-        within
+/// What is asked of amendments in a state, or in any.
+fn in_state(state: Option<AmendmentStateName>) -> String {
+    state.map_or_else(|| "true".to_owned(), |state| format!("state = '{}'", state.as_str()))
+}
+
+/// The amendments within reach behind this one, or before it.
+fn walk(reach: &Reach, state: Option<AmendmentStateName>, id: Option<u128>, is_ascending: bool) -> Walk {
+    let mut values = Values::default();
+    let mut condition = in_state(state);
+    let (sign, order) = if is_ascending { (">", "id ASC") } else { ("<", "id DESC") };
+    if let Some(id) = id {
+        let place = values.place(Value::Blob(id.to_be_bytes().to_vec()));
+        condition.push_str(&format!(" AND id {sign} {place}"));
     }
+    Walk::along(values, &rows(state, &condition, order), reach, is_ascending)
+}
+
+fn read(connection: &Connection, walk: &Walk, page: &PageRequest) -> Result<Page<Amendment>, StoreFault> {
+    let of_table = ("amendment", AmendmentRow::COLUMNS);
+    walk.read::<AmendmentRow, _>(connection, of_table, page, |amendment: &Amendment| amendment.id.as_u128())
+}
+
+/// The amendments that wait for approval within reach, as far as they are counted.
+fn waiting(reach: &Reach, most: u32) -> Question {
+    let mut values = Values::default();
+    let state = Some(AmendmentStateName::AwaitingApproval);
+    let first = FirstRows { most, ..rows(state, &in_state(state), "id") }.sql(&mut values, reach);
+    Question { sql: format!("SELECT count(*) FROM ({first})"), values: values.0 }
 }
 
 #[async_trait]
@@ -161,23 +184,12 @@ impl Amendments for SqliteStore {
         state: Option<AmendmentStateName>,
         page: &PageRequest,
     ) -> Result<Page<Amendment>, StoreFault> {
-        let Within { mut sql, mut values } = Within::of(reach, state);
-        if let Some((_, id)) = page.cursor.as_ref().and_then(Cursor::read) {
-            sql.push_str(" AND amendment.id < ?");
-            values.push(Value::Blob(id.to_be_bytes().to_vec()));
+        if reach.is_nothing() {
+            return Ok(Page::EMPTY);
         }
-        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-        values.push(Value::Integer(i64::from(page.limit) + 1));
-        let sql = format!("SELECT {} FROM amendment {sql} ORDER BY amendment.id DESC LIMIT ?", AmendmentRow::COLUMNS);
-        let mut rows: Vec<Amendment> = self
-            .read(move |connection| {
-                all::<AmendmentRow, _>(connection, "amendment", &sql, rusqlite::params_from_iter(values))
-            })
-            .await?;
-        let has_more = rows.len() > limit;
-        rows.truncate(limit);
-        let last = rows.last().filter(|_| has_more);
-        Ok(Page { next: last.map(|last| Cursor::behind(last.proposed_at, last.id.as_u128())), rows })
+        let behind = page.cursor.as_ref().and_then(Cursor::read).map(|(_, id)| id);
+        let (walk, page) = (walk(reach, state, behind, false), page.clone());
+        self.read(move |connection| read(connection, &walk, &page)).await
     }
 
     async fn amendment_before(
@@ -186,14 +198,9 @@ impl Amendments for SqliteStore {
         state: Option<AmendmentStateName>,
         id: AmendmentId,
     ) -> Result<Option<Amendment>, StoreFault> {
-        let Within { sql, mut values } = Within::of(reach, state);
-        values.push(Value::Blob(id.as_u128().to_be_bytes().to_vec()));
-        let columns = AmendmentRow::COLUMNS;
-        let sql = format!("SELECT {columns} FROM amendment {sql} AND amendment.id > ? ORDER BY amendment.id LIMIT 1");
-        self.read(move |connection| {
-            one::<AmendmentRow, _>(connection, "amendment", &sql, rusqlite::params_from_iter(values))
-        })
-        .await
+        let walk = walk(reach, state, Some(id.as_u128()), true);
+        let next = PageRequest { cursor: None, limit: 1 };
+        Ok(self.read(move |connection| read(connection, &walk, &next)).await?.rows.pop())
     }
 
     async fn proposals_over(&self, now: Timestamp, limit: u32) -> Result<Vec<Amendment>, StoreFault> {
@@ -209,9 +216,7 @@ impl Amendments for SqliteStore {
     }
 
     async fn proposals_waiting(&self, reach: &Reach, most: u32) -> Result<u32, StoreFault> {
-        let Within { sql, mut values } = Within::of(reach, Some(AmendmentStateName::AwaitingApproval));
-        values.push(Value::Integer(most.into()));
-        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM amendment {sql} LIMIT ?)");
+        let Question { sql, values } = waiting(reach, most);
         self.read(move |connection| {
             let counted: Result<i64, _> = connection
                 .prepare_cached(&sql)
@@ -220,5 +225,39 @@ impl Amendments for SqliteStore {
             Place::new("amendment", &"counts").number("state", counted)
         })
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::list::tests::{plan, schema};
+    use super::*;
+
+    #[test]
+    fn lists_and_counts_are_read_from_indexes_that_tell_who_may_see_them() {
+        let connection = schema();
+        let names = |number: usize| (0..number).map(|index| format!("name {index}")).collect::<Vec<_>>();
+        let states = std::iter::once(None).chain(AmendmentStateName::ALL.map(Some));
+        for reach in
+            [Reach::EVERYTHING, Reach::over(names(1), names(1)), Reach::over(names(64), []), Reach::over(names(65), [])]
+        {
+            let mut questions = vec![waiting(&reach, 9)];
+            for state in states.clone() {
+                for is_ascending in [false, true] {
+                    questions.push(walk(&reach, state, Some(7), is_ascending).page(
+                        "amendment",
+                        AmendmentRow::COLUMNS,
+                        50,
+                    ));
+                }
+            }
+            for question in questions {
+                let plan = plan(&connection, &question);
+                let reads: Vec<_> = plan.iter().filter(|step| step.contains("amendment")).collect();
+                let is_found =
+                    |step: &str| ["COVERING INDEX", "PRIMARY KEY (id=?)"].iter().any(|way| step.contains(way));
+                assert!(!reads.is_empty() && reads.iter().all(|step| is_found(step)), "{plan:#?} {}", question.sql);
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Calls of the API.
 
 use async_trait::async_trait;
-use guard::call::{Call, CallFilter, CallRequest, cursor_behind, first_call_id};
+use guard::call::{Call, CallFilter, CallRequest, first_call_id};
 use guard::clock::Timestamp;
 use guard::id::{CallId, TokenId};
 use guard::queue::{Cursor, Page, PageRequest, WALKED_ROWS_MAX};
@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 
 use super::readers::{all, one};
 use super::recovery::Task;
+use super::stretch::edge_of;
 use super::work::execute;
 use super::writer::perform;
 use super::{SqliteStore, fault};
@@ -95,13 +96,8 @@ fn edge(connection: &Connection, filter: &CallFilter, page: &PageRequest) -> Res
     let (stretch, mut values) = stretch(filter, page);
     values.push(Value::Integer(2));
     let sql = format!("SELECT id FROM {stretch} OFFSET {}", WALKED_ROWS_MAX - 1);
-    let failed = |error: rusqlite::Error| fault::of(&error, "call", &"?");
-    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
-    let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
-    let Some(row) = rows.next().map_err(failed)? else { return Ok(None) };
-    let id: [u8; 16] = row.get(0).map_err(failed)?;
-    let has_more = rows.next().map_err(failed)?.is_some();
-    Ok(has_more.then(|| cursor_behind(u128::from_be_bytes(id))))
+    let mut statement = connection.prepare_cached(&sql).map_err(|error| fault::of(&error, "call", &"?"))?;
+    edge_of(&mut statement, &values, "call")
 }
 
 #[async_trait]

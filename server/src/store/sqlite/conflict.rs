@@ -12,6 +12,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::list::{Question, Values};
 use super::readers::{all, one};
+use super::stretch::{FirstRows, Walk};
 use super::{SqliteStore, fault};
 use crate::store::row::{ConflictGroupRow, ConflictRow};
 
@@ -19,104 +20,104 @@ fn bytes(id: ConflictId) -> [u8; 16] {
     id.as_u128().to_be_bytes()
 }
 
-/// The question for one page and one row more, which tells whether there is a next one.
-fn question(reach: &Reach, filter: &ConflictFilter, order: ConflictOrder, page: &PageRequest) -> Question {
+/// How a list is walked through: along what is rare, as far as an index tells. What it does not tell is asked of each row.
+fn walk(within: &Reach, filter: &ConflictFilter, order: ConflictOrder, cursor: Option<&Cursor>) -> Walk {
     let mut values = Values::default();
-    let mut conditions = Vec::new();
-    let (source, id) = match (&filter.place, filter.group, &filter.company, &filter.workflow) {
-        (Some(place), ..) => {
-            let place = values.place(Value::Blob(place_key(place).to_vec()));
-            conditions.push(format!("conflict_place.place = {place}"));
-            ("conflict_place CROSS JOIN conflict ON conflict.id = conflict_place.conflict", "conflict_place.conflict")
-        }
-        (None, Some(group), ..) => {
-            let group = values.place(Value::Blob(group.as_bytes().to_vec()));
-            conditions.push(format!("conflict.grouping_key = {group}"));
-            let index = if filter.is_decided { "conflict_decided_by_group" } else { "conflict_open_by_group" };
-            return finish(
-                values,
-                conditions,
-                &format!("conflict INDEXED BY {index}"),
-                "conflict.id",
-                reach,
-                filter,
-                order,
-                page,
-            );
-        }
-        (None, None, Some(_), _) if filter.is_decided => {
-            ("conflict INDEXED BY conflict_decided_by_company", "conflict.id")
-        }
-        (None, None, None, Some(_)) if filter.is_decided => {
-            ("conflict INDEXED BY conflict_decided_by_workflow", "conflict.id")
-        }
-        (None, None, ..) if filter.is_decided => ("conflict INDEXED BY conflict_decided", "conflict.id"),
-        (None, None, ..) => ("conflict INDEXED BY conflict_open", "conflict.id"),
+    let standing = if filter.is_decided { "is_open = 0" } else { "is_open = 1" };
+    let (sign, direction, is_ascending) = match order {
+        ConflictOrder::Oldest => (">", "ASC", true),
+        ConflictOrder::Newest => ("<", "DESC", false),
     };
-    finish(values, conditions, source, id, reach, filter, order, page)
+    let place = filter.place.as_ref().map(|place| values.place(Value::Blob(place_key(place).to_vec())));
+    let behind = cursor.and_then(Cursor::read).map(|(_, behind)| {
+        let place = values.place(Value::Blob(behind.to_be_bytes().to_vec()));
+        format!("{sign} {place}")
+    });
+    let behind = |column: &str| behind.as_ref().map(|behind| format!(" AND {column} {behind}")).unwrap_or_default();
+    // Few of all that ever were at a place are open, and most are decided.
+    if let (Some(place), None, true) = (&place, filter.group, filter.is_decided) {
+        let stretch = format!(
+            "SELECT conflict AS id FROM conflict_place WHERE place = {place}{} ORDER BY conflict {direction}",
+            behind("conflict")
+        );
+        let mut walk = Walk::of(values, stretch, is_ascending);
+        walk.ask(|values, apart| {
+            let mut of_it = vec!["conflict.id = walked.id".to_owned(), format!("conflict.{standing}")];
+            values.within(within, &mut of_it);
+            let of_it = of_it.join(" AND ");
+            apart.push(format!("EXISTS (SELECT 1 FROM conflict INDEXED BY conflict_decided WHERE {of_it})"));
+        });
+        return walk;
+    }
+    let mut condition = format!("{standing}{}", behind("id"));
+    let group = filter.group.map(|group| values.place(Value::Blob(group.as_bytes().to_vec())));
+    if let Some(group) = &group {
+        condition.push_str(&format!(" AND grouping_key = {group}"));
+    }
+    let rows = FirstRows {
+        columns: "id, company, workflow",
+        condition: &condition,
+        order: &format!("id {direction}"),
+        ..listed(filter.is_decided)
+    };
+    let mut walk = match group {
+        None => Walk::along(values, &rows, within, is_ascending),
+        Some(_) => {
+            let index = if filter.is_decided { "conflict_decided_by_group" } else { "conflict_open_by_group" };
+            let mut walk = Walk::along(values, &FirstRows { index, ..rows }, &Reach::EVERYTHING, is_ascending);
+            walk.ask(|values, apart| values.within(within, apart));
+            walk
+        }
+    };
+    if let Some(place) = place {
+        let at_it = format!("SELECT 1 FROM conflict_place WHERE place = {place} AND conflict = walked.id");
+        walk.ask(|_, apart| apart.push(format!("EXISTS ({at_it})")));
+    }
+    walk
 }
 
-#[allow(clippy::too_many_arguments, reason = "the parts of one question")]
-fn finish(
-    mut values: Values,
-    mut conditions: Vec<String>,
-    source: &str,
-    id: &str,
-    reach: &Reach,
-    filter: &ConflictFilter,
-    order: ConflictOrder,
-    page: &PageRequest,
-) -> Question {
-    conditions.push(format!("conflict.is_open = {}", u8::from(!filter.is_decided)));
-    let by_company = filter.is_decided && filter.place.is_none() && filter.group.is_none();
-    if let Some(company) = &filter.company {
-        let place = values.text(company);
-        conditions.push(format!("{}conflict.company = {place}", if by_company { "" } else { "+" }));
-    }
-    if let Some(workflow) = &filter.workflow {
-        let place = values.text(workflow);
-        let plain = by_company && filter.company.is_none();
-        conditions.push(format!("{}conflict.workflow = {place}", if plain { "" } else { "+" }));
-    }
-    values.within(reach, &mut conditions);
-    let (sign, direction) = match order {
-        ConflictOrder::Oldest => (">", "ASC"),
-        ConflictOrder::Newest => ("<", "DESC"),
+/// The conflicts that are open, or decided, the oldest first.
+const fn listed(is_decided: bool) -> FirstRows<'static> {
+    let (condition, index, index_by_company, index_by_workflow) = if is_decided {
+        ("is_open = 0", "conflict_decided", "conflict_decided_by_company", "conflict_decided_by_workflow")
+    } else {
+        ("is_open = 1", "conflict_open", "conflict_open_by_company", "conflict_open_by_workflow")
     };
-    if let Some((_, behind)) = page.cursor.as_ref().and_then(Cursor::read) {
-        let place = values.place(Value::Blob(behind.to_be_bytes().to_vec()));
-        conditions.push(format!("{id} {sign} {place}"));
+    FirstRows {
+        table: "conflict",
+        columns: "id",
+        condition,
+        order: "id",
+        index,
+        index_by_company,
+        index_by_workflow: Some(index_by_workflow),
+        most: 0,
     }
-    let limit = values.integer(i64::from(page.limit) + 1);
-    let sql = format!(
-        "SELECT {} FROM {source} WHERE {} ORDER BY {id} {direction} LIMIT {limit}",
-        ConflictRow::listed_columns(),
-        conditions.join(" AND ")
-    );
+}
+
+/// The conflicts that are open within reach, as far as they are counted.
+pub(super) fn open(reach: &Reach, most: u32) -> Question {
+    let mut values = Values::default();
+    let sql = format!("SELECT count(*) FROM ({})", FirstRows { most, ..listed(false) }.sql(&mut values, reach));
     Question { sql, values: values.0 }
 }
 
 fn groups(reach: &Reach, filter: &ConflictFilter, limit: u32) -> Question {
     let mut values = Values::default();
-    let mut conditions = vec!["is_open = 1".to_owned()];
-    for (column, wanted) in [("company", &filter.company), ("workflow", &filter.workflow)] {
-        if let Some(wanted) = wanted {
-            let place = values.text(wanted);
-            conditions.push(format!("+{column} = {place}"));
-        }
-    }
-    values.within(reach, &mut conditions);
-    let counted = values.integer(CONFLICTS_GROUPED_MAX.into());
+    let within = reach.narrowed(filter.company.as_ref(), filter.workflow.as_ref());
+    let counted = FirstRows {
+        columns: "workflow, grouping_key, id, hits, opened_at",
+        most: CONFLICTS_GROUPED_MAX,
+        ..listed(false)
+    };
+    let counted = counted.sql(&mut values, &within);
     let limit = values.integer(limit.into());
     // The places are long, and the same in all of a group: they are read of one.
     let sql = format!(
         "SELECT workflow, (SELECT places FROM conflict WHERE id = first), open, hits, oldest, counted FROM ( \
          SELECT workflow, min(id) AS first, count(*) AS open, sum(hits) AS hits, min(opened_at) AS oldest, \
-         sum(count(*)) OVER () AS counted FROM ( \
-         SELECT workflow, grouping_key, id, hits, opened_at FROM conflict INDEXED BY conflict_open \
-         WHERE {} ORDER BY id LIMIT {counted}) \
-         GROUP BY workflow, grouping_key ORDER BY open DESC, oldest LIMIT {limit}) ORDER BY open DESC, oldest",
-        conditions.join(" AND ")
+         sum(count(*)) OVER () AS counted FROM ({counted}) \
+         GROUP BY workflow, grouping_key ORDER BY open DESC, oldest LIMIT {limit}) ORDER BY open DESC, oldest"
     );
     Question { sql, values: values.0 }
 }
@@ -146,11 +147,17 @@ impl Conflicts for SqliteStore {
         order: ConflictOrder,
         page: &PageRequest,
     ) -> Result<Page<Conflict>, StoreFault> {
-        let Question { sql, values } = question(reach, filter, order, page);
-        let found = self.read(move |connection| {
-            all::<ConflictRow, Conflict>(connection, "conflict", &sql, rusqlite::params_from_iter(values))
-        });
-        Ok(crate::store::conflict_page(found.await?, page))
+        let within = reach.narrowed(filter.company.as_ref(), filter.workflow.as_ref());
+        if within.is_nothing() {
+            return Ok(Page::EMPTY);
+        }
+        let (walk, page) = (walk(&within, filter, order, page.cursor.as_ref()), page.clone());
+        self.read(move |connection| {
+            let columns = ConflictRow::listed_columns();
+            let id = |conflict: &Conflict| conflict.id.as_u128();
+            walk.read::<ConflictRow, _>(connection, ("conflict", &columns), &page, id)
+        })
+        .await
     }
 
     async fn conflict_groups(
@@ -169,16 +176,12 @@ impl Conflicts for SqliteStore {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
-
+    use super::super::list::tests::{plan, schema};
     use super::*;
 
     #[test]
     fn every_list_is_read_from_an_index() {
-        let connection = Connection::open_in_memory().unwrap();
-        for migration in super::super::MIGRATIONS.iter() {
-            connection.execute_batch(&migration.sql).unwrap();
-        }
+        let connection = schema();
         let reaches = [Reach::EVERYTHING, Reach::over(["a".to_owned()], ["w".to_owned()])];
         let cursors = [None, Some(Cursor::behind(chrono::DateTime::UNIX_EPOCH, 7))];
         for bits in 0..64_u8 {
@@ -192,14 +195,16 @@ mod tests {
             };
             let order = if bits & 32 == 0 { ConflictOrder::Oldest } else { ConflictOrder::Newest };
             for (reach, cursor) in reaches.iter().zip(cursors.clone()) {
-                let page = PageRequest { cursor, limit: 50 };
-                let question = question(reach, &filter, order, &page);
-                let sql = format!("EXPLAIN QUERY PLAN {}", question.sql);
-                let mut statement = connection.prepare(&sql).unwrap();
-                let rows = statement.query_map(rusqlite::params_from_iter(question.values), |row| row.get(3)).unwrap();
-                let plan: Vec<String> = rows.collect::<Result<_, _>>().unwrap();
-                assert!(plan.iter().all(|step| !step.contains("TEMP B-TREE")), "{plan:#?} {sql}");
-                assert!(plan.iter().all(|step| !step.starts_with("SCAN") || step.contains("INDEX")), "{plan:#?} {sql}");
+                let within = reach.narrowed(filter.company.as_ref(), filter.workflow.as_ref());
+                let question = walk(&within, &filter, order, cursor.as_ref()).page("conflict", "conflict.id", 50);
+                let plan = plan(&connection, &question);
+                let reads: Vec<_> = plan.iter().filter(|step| step.contains("conflict")).collect();
+                let is_found = |step: &str| {
+                    ["COVERING INDEX", "conflict USING PRIMARY KEY (id=?)", "conflict_place USING PRIMARY KEY (place=?"]
+                        .iter()
+                        .any(|way| step.contains(way))
+                };
+                assert!(!reads.is_empty() && reads.iter().all(|step| is_found(step)), "{plan:#?} {}", question.sql);
             }
         }
     }

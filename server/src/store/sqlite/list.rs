@@ -11,8 +11,8 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::fault;
+use super::stretch::FirstRows;
 use crate::store::behind::{UPPER_HALF, whole};
-use crate::store::few_companies;
 use crate::store::row::{UnsettledRow, json_text};
 
 /// SQL and the values of its places.
@@ -23,7 +23,7 @@ pub(super) struct Question {
 }
 
 /// Collects the values of a question.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Values(pub(super) Vec<Value>);
 
 impl Values {
@@ -135,39 +135,6 @@ pub(super) fn waiting(connection: &Connection, reach: &Reach, most: u32) -> Resu
     Ok(waiting)
 }
 
-/// The first rows of a table within reach, at most so many. Where the reach names few companies, those of each are looked for by
-/// themselves: among those of all they may be rare.
-struct FirstRows {
-    table: &'static str,
-    columns: &'static str,
-    condition: &'static str,
-    order: &'static str,
-    index: &'static str,
-    index_by_company: &'static str,
-    most: u32,
-}
-
-impl FirstRows {
-    fn sql(&self, values: &mut Values, reach: &Reach) -> String {
-        let Self { table, columns, condition, order, index, index_by_company, most } = self;
-        let limit = values.integer((*most).into());
-        let mut stretch = |company: Option<&String>| {
-            let mut conditions = vec![(*condition).to_owned()];
-            conditions.extend(company.map(|company| format!("company = {}", values.text(company))));
-            values.within(reach, &mut conditions);
-            let (index, conditions) =
-                (if company.is_some() { index_by_company } else { index }, conditions.join(" AND "));
-            format!("SELECT {columns} FROM {table} INDEXED BY {index} WHERE {conditions}")
-        };
-        let stretches: Vec<String> = match few_companies(reach) {
-            Some(companies) => companies.iter().map(|company| stretch(Some(company))).collect(),
-            None => vec![stretch(None)],
-        };
-        // Merged as they come from their index: nothing is sorted, and no more is read than is taken.
-        format!("{} ORDER BY {order} LIMIT {limit}", stretches.join(" UNION ALL "))
-    }
-}
-
 /// The money in what is uncertain within reach, the oldest first, as far as it is counted.
 fn uncertain(reach: &Reach, most: u32) -> Question {
     let mut values = Values::default();
@@ -178,6 +145,7 @@ fn uncertain(reach: &Reach, most: u32) -> Question {
         order: "state_since, id",
         index: "operation_uncertain",
         index_by_company: "operation_uncertain_by_company",
+        index_by_workflow: None,
         most,
     };
     let sql = format!(
@@ -188,24 +156,8 @@ fn uncertain(reach: &Reach, most: u32) -> Question {
     Question { sql, values: values.0 }
 }
 
-/// The conflicts that are open within reach, as far as they are counted.
-fn open(reach: &Reach, most: u32) -> Question {
-    let mut values = Values::default();
-    let first = FirstRows {
-        table: "conflict",
-        columns: "id",
-        condition: "is_open = 1",
-        order: "id",
-        index: "conflict_open",
-        index_by_company: "conflict_open_by_company",
-        most,
-    };
-    let sql = format!("SELECT count(*) FROM ({})", first.sql(&mut values, reach));
-    Question { sql, values: values.0 }
-}
-
 fn open_conflicts(connection: &Connection, reach: &Reach, most: u32) -> Result<u32, StoreFault> {
-    let Question { sql, values } = open(reach, most);
+    let Question { sql, values } = super::conflict::open(reach, most);
     connection
         .prepare_cached(&sql)
         .and_then(|mut statement| statement.query_row(rusqlite::params_from_iter(values), |row| row.get(0)))
@@ -213,7 +165,7 @@ fn open_conflicts(connection: &Connection, reach: &Reach, most: u32) -> Result<u
 }
 
 /// What is unknown, begun last.
-const fn unknown_last(most: u32) -> FirstRows {
+const fn unknown_last(most: u32) -> FirstRows<'static> {
     FirstRows {
         table: "operation",
         columns: UnsettledRow::COLUMNS,
@@ -221,6 +173,7 @@ const fn unknown_last(most: u32) -> FirstRows {
         order: "id DESC",
         index: "operation_unknown",
         index_by_company: "operation_unknown_by_company",
+        index_by_workflow: None,
         most,
     }
 }
@@ -232,17 +185,19 @@ pub(super) fn latest_unknown(reach: &Reach, limit: u32) -> Question {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn plan(connection: &Connection, question: &Question) -> Vec<String> {
+    /// The steps of the plan of a question.
+    pub(in crate::store::sqlite) fn plan(connection: &Connection, question: &Question) -> Vec<String> {
         let sql = format!("EXPLAIN QUERY PLAN {}", question.sql);
         let mut statement = connection.prepare(&sql).unwrap();
         let rows = statement.query_map(rusqlite::params_from_iter(question.values.clone()), |row| row.get(3)).unwrap();
         rows.collect::<Result<_, _>>().unwrap()
     }
 
-    fn schema() -> Connection {
+    /// The tables, without a row.
+    pub(in crate::store::sqlite) fn schema() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
         for migration in super::super::MIGRATIONS.iter() {
             connection.execute_batch(&migration.sql).unwrap();
@@ -287,7 +242,7 @@ mod tests {
         assert_eq!(waiting(&connection, &reach, 100).unwrap(), Waiting::default());
         let names = |number: usize| (0..number).map(|index| format!("company {index}")).collect::<Vec<_>>();
         for reach in [Reach::EVERYTHING, Reach::over(names(1), names(2)), Reach::over(names(64), [])] {
-            for question in [uncertain(&reach, 9), open(&reach, 9), latest_unknown(&reach, 9)] {
+            for question in [uncertain(&reach, 9), super::super::conflict::open(&reach, 9), latest_unknown(&reach, 9)] {
                 let plan = self::plan(&connection, &question);
                 let reads: Vec<_> =
                     plan.iter().filter(|step| step.starts_with("SEARCH") || step.contains("operation")).collect();

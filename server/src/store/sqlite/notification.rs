@@ -70,15 +70,15 @@ impl Notifications for SqliteStore {
         let workflow = values.text(workflow);
         let as_of = values.integer(as_of.timestamp_millis());
         let mut conditions = vec![
-            "amendment.state = 'awaiting_approval'".to_owned(),
-            format!("amendment.proposed_at <= {as_of}"),
-            format!("operation.workflow = {workflow}"),
+            "state = 'awaiting_approval'".to_owned(),
+            format!("proposed_at <= {as_of}"),
+            format!("workflow = {workflow}"),
         ];
         values.within(reach, &mut conditions);
         let sql = format!(
             "SELECT workflow, company, currency, ten_thousandths, proposed_at, proposed_at \
-             FROM amendment INDEXED BY amendment_by_state JOIN operation ON operation.id = amendment.operation \
-             WHERE {} LIMIT {COUNTED_MAX}",
+             FROM (SELECT operation, proposed_at FROM amendment INDEXED BY amendment_by_state WHERE {} LIMIT {COUNTED_MAX}) AS waiting \
+             CROSS JOIN operation ON operation.id = waiting.operation",
             conditions.join(" AND ")
         );
         let values = values.0;

@@ -2,7 +2,7 @@
 
 use guard::id::OperationId;
 use guard::operation::Operation;
-use guard::queue::Page;
+use guard::queue::{Cursor, Page};
 use guard::refusal::StoreFault;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _};
@@ -11,7 +11,7 @@ use super::{fault, work};
 use crate::store::row::{Place, json_text};
 use crate::store::walk::{
     ARMS_MAX, FACET_COLUMNS, FACETS_SEEN_MAX, Facet, Facets, Found, Ids, LEFT_BY_ID, Look, Plan, Route, Span, Test,
-    Walk, cursor_behind,
+    Walk,
 };
 
 /// One page.
@@ -23,7 +23,7 @@ pub(super) fn page(connection: &Connection, walk: &Walk) -> Result<Page<Operatio
         found.ok_or_else(|| Place::new("operation", &id).corrupt("id"))
     };
     let rows = rows.into_iter().map(read).collect::<Result<_, _>>()?;
-    Ok(Page { rows, next: next.map(cursor_behind) })
+    Ok(Page { rows, next: next.map(Cursor::behind_id) })
 }
 
 fn ids(connection: &Connection, walk: &Walk) -> Result<Ids, StoreFault> {
