@@ -1,8 +1,9 @@
-//! Demonstration data: a store full of operations that never happened.
+//! Demonstration data: a store full of operations that never happened, and of deeds of people who do not exist.
 //!
 //! Everything goes through the guard itself, many operations at once, so that the stores write in groups; trail, counts, conflicts and
 //! recovery of each operation are those that the real thing would have. What an operation is follows from the seed and its number alone.
 
+mod deeds;
 mod recipe;
 
 use std::collections::BTreeSet;
@@ -21,6 +22,7 @@ use guard::service::{BeginRequest, Guard, Report};
 use guard::store::Store;
 use guard::token::{Reach, Scope, Token};
 
+use self::deeds::Team;
 use self::recipe::{Fate, Recipe, definitions};
 use crate::store::Database;
 use crate::trail;
@@ -111,6 +113,7 @@ struct Seeding {
     plan: Plan,
     store: Arc<dyn Store>,
     token: Token,
+    team: Team,
     from: Timestamp,
     until: Timestamp,
     done: Arc<AtomicU64>,
@@ -160,7 +163,8 @@ pub async fn plant(
     let until = database.clock.now() - TimeDelta::minutes(MINUTES_AGO_MIN);
     let from = until - TimeDelta::days(DAYS);
     let store = Arc::clone(&database.store);
-    let seeding = Arc::new(Seeding { plan, store, token: token.clone(), from, until, done });
+    let seeding =
+        Arc::new(Seeding { plan, store, token: token.clone(), team: Team::of(entropy.as_ref()), from, until, done });
 
     let mut lanes = tokio::task::JoinSet::new();
     for lane in 0..LANES.min(plan.operations) {
@@ -221,6 +225,10 @@ async fn configure(guard: &Guard) -> Result<(), SeedError> {
 }
 
 impl Seeding {
+    fn begun_at(&self, recipe: &Recipe) -> Timestamp {
+        (self.from + (self.until - self.from) * recipe.millionths / 1_000_000 + recipe.later).min(self.until)
+    }
+
     /// Makes every operation of a lane, one after the other.
     async fn fill(&self, guard: &Guard, clock: &LaneClock, lane: u64) -> Result<Planted, Refusal> {
         let mut planted = Planted::default();
@@ -240,8 +248,7 @@ impl Seeding {
 
     /// Makes one operation with all that happened to it; answers whether it is new.
     async fn make(&self, guard: &Guard, clock: &LaneClock, recipe: &Recipe) -> Result<bool, Refusal> {
-        let begun_at =
-            (self.from + (self.until - self.from) * recipe.millionths / 1_000_000 + recipe.later).min(self.until);
+        let begun_at = self.begun_at(recipe);
         clock.set(begun_at);
         let key = recipe.key()?;
         // A failed one would be permitted once more.
@@ -250,7 +257,7 @@ impl Seeding {
         }
         let mut request = BeginRequest {
             key,
-            payload: recipe.payload(&recipe.amount)?,
+            payload: recipe.payload(&recipe.content)?,
             worker: Some(recipe.worker.clone()),
             delivery_id: None,
             begin_id: None,
@@ -270,7 +277,7 @@ impl Seeding {
                 let outcome = Outcome::Failed { reason: (*reason).to_owned() };
                 guard.report(&self.token, operation.id, &report(outcome)).await?;
             }
-            Fate::Unknown { reason } => {
+            Fate::Unknown { reason, .. } | Fate::Settled { reason, .. } => {
                 let outcome = Outcome::Unknown { reason: (*reason).to_owned() };
                 guard.report(&self.token, operation.id, &report(outcome)).await?;
             }
@@ -292,12 +299,13 @@ impl Seeding {
             let decision = guard.begin(&self.token, &request).await?;
             guard.delivered(&request, &decision);
         }
-        if let Some(amount) = &recipe.conflicting_amount {
+        for content in recipe.conflicting.iter().chain(&recipe.decided) {
             clock.set(begun_at + recipe.takes * 7);
-            request.payload = recipe.payload(amount)?;
+            request.payload = recipe.payload(content)?;
             let decision = guard.begin(&self.token, &request).await?;
             guard.delivered(&request, &decision);
         }
+        Box::pin(self.act(guard, clock, recipe, operation.id)).await?;
         Ok(true)
     }
 }

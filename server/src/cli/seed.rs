@@ -18,9 +18,10 @@ Examples:
       as many as a few years make, to measure with
 
 This makes demonstration data: operations, outcomes, conflicts and repetitions that never happened,
-in workflows of their own, over the last 90 days. They are counted and sealed like real ones, and
-nothing can take them out of the trail again: use a database of its own. The destinations that it
-configures exist nowhere and are never asked.
+and what people who do not exist decided, noted and amended, in workflows of its own, over the last
+90 days. All of it is counted and sealed like the real thing, and nothing can take it out of the
+trail again: use a database of its own. The destinations that it configures exist nowhere and are
+never asked. The revisions that amendments propose come on top of the operations.
 
 The same --seed makes the same operations. Stopped half way, the same command with --add goes on.";
 

@@ -35,6 +35,30 @@ const REPETITIONS_MAX: i32 = 4;
 /// One operation in so many looks like the one before it.
 const TWIN_EVERY: u64 = 400;
 
+/// Of what is uncertain, people have looked at one in so many.
+const LOOKED_AT_EVERY: u32 = 4;
+
+/// Of what is confirmed, one in so many was unknown before, and settled by a person.
+const SETTLED_EVERY: u32 = 150;
+
+/// To one operation in so many that is confirmed another payload came, which a person has decided about.
+const DECIDED_EVERY: u32 = 150;
+
+/// Of one operation in so many that is confirmed a change was proposed.
+const AMENDED_EVERY: u32 = 75;
+
+/// What waits now (for approval, or until a day that somebody named) has done so for at most so many hours.
+const WAITING_HOURS_MAX: i64 = 5 * 24;
+
+/// Customers have numbers below this.
+const CUSTOMERS: u32 = 5_000;
+
+/// Where a payload says something else, it names another customer once in so many times, otherwise another amount.
+const OTHER_CUSTOMER_EVERY: u32 = 6;
+
+/// There are at most so many people of each role.
+pub(super) const PEOPLE_MAX: usize = 3;
+
 /// One operation in so many belongs to the company that is rare.
 const RARE_EVERY: u64 = 100_000;
 
@@ -83,10 +107,86 @@ const REFUSED: [&str; 3] =
 /// How a demonstration operation ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
+    Confirmed {
+        reference: String,
+    },
+    Failed {
+        reason: &'static str,
+    },
+    Unknown {
+        reason: &'static str,
+        care: Care,
+    },
+    Disputed {
+        reason: &'static str,
+        reference: String,
+    },
+    /// It was unknown, and a person settled it.
+    Settled {
+        reason: &'static str,
+        settled: Settled,
+    },
+}
+
+/// What a person did about what is uncertain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Care {
+    Nothing,
+    Noted,
+    Claimed,
+    /// Kept it waiting for so many days.
+    Kept(u32),
+}
+
+/// How a person settled what was unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Settled {
     Confirmed { reference: String },
-    Failed { reason: &'static str },
-    Unknown { reason: &'static str },
-    Disputed { reason: &'static str, reference: String },
+    NotApplied,
+    Dropped,
+}
+
+/// A change that was proposed of a confirmed operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Proposed {
+    pub(super) content: Content,
+    pub(super) end: End,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Waits,
+    Approved,
+    /// Approved, begun and confirmed.
+    Begun,
+    Rejected,
+    Withdrawn,
+    Expired,
+}
+
+impl End {
+    /// Most were decided.
+    const OFTEN: [Self; 10] = [
+        Self::Begun,
+        Self::Begun,
+        Self::Begun,
+        Self::Begun,
+        Self::Waits,
+        Self::Waits,
+        Self::Approved,
+        Self::Rejected,
+        Self::Withdrawn,
+        Self::Expired,
+    ];
+}
+
+/// What a payload says that another one may say otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Content {
+    /// In hundredths.
+    pub(super) amount: String,
+    customer: u32,
 }
 
 /// One demonstration operation.
@@ -97,11 +197,9 @@ pub(super) struct Recipe {
     source: &'static str,
     action: &'static str,
     document: String,
-    customer: u32,
     lines: u32,
     pub(super) worker: String,
-    /// In hundredths.
-    pub(super) amount: String,
+    pub(super) content: Content,
     /// Where in the time of all it lies, in millionths.
     pub(super) millionths: i32,
     /// How much later than that.
@@ -110,8 +208,16 @@ pub(super) struct Recipe {
     pub(super) takes: TimeDelta,
     pub(super) fate: Fate,
     pub(super) repetitions: i32,
-    /// Another amount that came under the same key.
-    pub(super) conflicting_amount: Option<String>,
+    /// Another payload that came under the same key, and waits for a person.
+    pub(super) conflicting: Option<Content>,
+    /// Another one, which a person has decided about.
+    pub(super) decided: Option<Content>,
+    /// A change that was proposed.
+    pub(super) proposed: Option<Proposed>,
+    /// Which of the people of the demonstration had to do with it.
+    pub(super) person: usize,
+    /// For how long it has waited, where it waits for somebody now.
+    pub(super) waits_for: TimeDelta,
 }
 
 /// How many of `wanted`, spread evenly over `all`, come before this one.
@@ -177,7 +283,7 @@ impl Recipe {
         let reference = format!("{workflow}-{}-{number}", plan.seed);
         let refused = REFUSED[own.random_range(0..REFUSED.len())];
         let fate = match uncertain {
-            Uncertain::Alone | Uncertain::InBurst { .. } => Fate::Unknown { reason: lost },
+            Uncertain::Alone | Uncertain::InBurst { .. } => Fate::Unknown { reason: lost, care: Care::Nothing },
             Uncertain::No if own.random_ratio(1, DISPUTED_EVERY) => Fate::Disputed { reason: refused, reference },
             Uncertain::No if own.random_ratio(1, FAILED_EVERY) => Fate::Failed { reason: refused },
             Uncertain::No => Fate::Confirmed { reference },
@@ -194,32 +300,83 @@ impl Recipe {
         let cents: u32 = own.random_range(100..=250_000);
         let amount = |cents: u32| format!("{}.{:02}", cents / 100, cents % 100);
         let has_conflict = is_chosen(number, plan.conflicts, plan.operations);
-        // A burst stays one destination's, and another amount of a conflict another one.
+        // A burst stays one destination's, and another content another one.
         let is_twin = number % TWIN_EVERY == 1 && !matches!(uncertain, Uncertain::InBurst { .. }) && !has_conflict;
-        let recipe = Self {
+        let mut recipe = Self {
             workflow,
             company,
             source,
             action: actions[own.random_range(0..actions.len())],
             document: format!("{source}-{}-{number:07}", plan.seed),
-            customer: own.random_range(1..5_000),
+            content: Content { amount: amount(cents), customer: own.random_range(1..CUSTOMERS) },
             lines: own.random_range(1..=4),
             worker: format!("{source}-worker-{}", own.random_range(1..=4)),
-            amount: amount(cents),
             millionths: i32::try_from(before(placed, 1_000_000, plan.operations)).unwrap_or(0),
             later: TimeDelta::milliseconds(later),
             takes: TimeDelta::milliseconds(own.random_range(80..4_000)),
             fate,
             repetitions: if own.random_ratio(1, REPEATED_EVERY) { own.random_range(1..=REPETITIONS_MAX) } else { 0 },
-            conflicting_amount: has_conflict.then(|| amount(cents + own.random_range(1..5_000))),
+            conflicting: None,
+            decided: None,
+            proposed: None,
+            person: own.random_range(0..PEOPLE_MAX),
+            waits_for: TimeDelta::hours(own.random_range(0..WAITING_HOURS_MAX)),
         };
-        if is_twin { recipe.twin_of(Self::of(plan, number - 1)) } else { recipe }
+        // A failed one would be sent once more.
+        if matches!(recipe.fate, Fate::Failed { .. }) {
+            recipe.repetitions = 0;
+        }
+        let other = |own: &mut StdRng| {
+            let Content { customer, .. } = recipe.content;
+            if own.random_ratio(1, OTHER_CUSTOMER_EVERY) {
+                Content { amount: amount(cents), customer: customer % CUSTOMERS + 1 }
+            } else {
+                Content { amount: amount(cents + own.random_range(1..5_000)), customer }
+            }
+        };
+        if has_conflict {
+            recipe.conflicting = Some(other(&mut own));
+        } else if is_twin {
+            return recipe.twin_of(Self::of(plan, number - 1));
+        } else if matches!(recipe.fate, Fate::Confirmed { .. }) && own.random_ratio(1, DECIDED_EVERY) {
+            recipe.decided = Some(other(&mut own));
+        } else if matches!(recipe.fate, Fate::Confirmed { .. }) && own.random_ratio(1, AMENDED_EVERY) {
+            recipe.proposed =
+                Some(Proposed { content: other(&mut own), end: End::OFTEN[own.random_range(0..End::OFTEN.len())] });
+        }
+        recipe.cared_for(&mut own, lost)
+    }
+
+    /// With what people did about its outcome.
+    fn cared_for(self, own: &mut StdRng, lost: &'static str) -> Self {
+        let is_settled = self.proposed.is_none() && self.decided.is_none();
+        let fate = match self.fate {
+            Fate::Unknown { reason, .. } => {
+                let days = own.random_range(1..=30);
+                let cares = [Care::Noted, Care::Noted, Care::Claimed, Care::Kept(days)];
+                let is_looked_at = own.random_ratio(1, LOOKED_AT_EVERY);
+                let care = if is_looked_at { cares[own.random_range(0..cares.len())] } else { Care::Nothing };
+                Fate::Unknown { reason, care }
+            }
+            Fate::Confirmed { reference } if is_settled && own.random_ratio(1, SETTLED_EVERY) => {
+                let settled = match own.random_range(0..10) {
+                    0 => Settled::Dropped,
+                    1..4 => Settled::NotApplied,
+                    _ => Settled::Confirmed { reference },
+                };
+                Fate::Settled { reason: lost, settled }
+            }
+            fate @ (Fate::Confirmed { .. } | Fate::Failed { .. } | Fate::Disputed { .. } | Fate::Settled { .. }) => {
+                fate
+            }
+        };
+        Self { fate, ..self }
     }
 
     /// The same business case under a number of its own.
     fn twin_of(self, first: Self) -> Self {
-        let Self { workflow, company, action, customer, amount, .. } = first;
-        Self { workflow, company, action, customer, amount, ..self }
+        let Self { workflow, company, action, content, .. } = first;
+        Self { workflow, company, action, content, ..self }
     }
 
     /// What identifies it.
@@ -235,14 +392,19 @@ impl Recipe {
         })
     }
 
-    /// Its content, with this amount.
-    pub(super) fn payload(&self, amount: &str) -> Result<Payload, Refusal> {
+    /// The number of its document.
+    pub(super) fn document(&self) -> &str {
+        &self.document
+    }
+
+    /// Its payload, with this content.
+    pub(super) fn payload(&self, content: &Content) -> Result<Payload, Refusal> {
+        let Content { amount, customer } = content;
         let lines: Vec<String> = (1..=self.lines)
-            .map(|line| format!(r#"{{"sku":"A-{}","quantity":{line}}}"#, self.customer + line))
+            .map(|line| format!(r#"{{"sku":"A-{}","quantity":{line}}}"#, self.content.customer + line))
             .collect();
         let text = format!(
-            r#"{{"customer":"C-{}","currency":"{}","amount":"{amount}","document":"{}","lines":[{}]}}"#,
-            self.customer,
+            r#"{{"customer":"C-{customer}","currency":"{}","amount":"{amount}","document":"{}","lines":[{}]}}"#,
             self.company.1,
             self.document,
             lines.join(",")
@@ -262,6 +424,8 @@ pub(super) fn definitions() -> Result<Definitions, Refusal> {
              description = \"{{action}} the {title} for {{document}} in {{company}}\"\n\
              actions = [{actions}]\ndestination = {destination:?}\namount = \"/amount\"\ncurrency = \"/currency\"\n\
              look_alikes = {{ counterparty = \"/customer\" }}\n\
+             amendment = {{ amendable = [\"/amount\", \"/customer\"], before_reconciliation = \"replace\", \
+             after_reconciliation = \"reverse_and_repost\" }}\n\
              [[destination]]\nname = {destination:?}\nbase_url = \"http://{destination}.invalid\"\n",
         ));
     }
@@ -286,7 +450,7 @@ mod tests {
             let plan = Plan { operations, unknown, conflicts, seed: 7, adds: false };
             let recipes: Vec<_> = (0..operations).map(|number| Recipe::of(&plan, number)).collect();
             let is_unknown = |recipe: &&Recipe| matches!(recipe.fate, Fate::Unknown { .. });
-            let in_conflict = |recipe: &&Recipe| recipe.conflicting_amount.is_some();
+            let in_conflict = |recipe: &&Recipe| recipe.conflicting.is_some();
             assert_eq!(recipes.iter().filter(is_unknown).count() as u64, unknown, "{plan:?}");
             assert_eq!(recipes.iter().filter(in_conflict).count() as u64, conflicts, "{plan:?}");
             assert!(recipes.iter().all(|recipe| recipe.millionths < 1_000_000));
@@ -298,7 +462,7 @@ mod tests {
         let plan = Plan { operations: 10_000, unknown: 200, conflicts: 50, seed: 7, adds: false };
         let twins = (1..10_000).filter(|number| {
             let (one, other) = (Recipe::of(&plan, number - 1), Recipe::of(&plan, *number));
-            let look = |recipe: &Recipe| (recipe.workflow, recipe.company, recipe.amount.clone(), recipe.customer);
+            let look = |recipe: &Recipe| (recipe.workflow, recipe.company, recipe.content.clone());
             look(&one) == look(&other) && one.document != other.document
         });
         let number = twins.count();
