@@ -3,7 +3,6 @@
 use crate::clock::Timestamp;
 use crate::id::OperationId;
 use crate::queue::Cursor;
-use crate::token::Reach;
 use crate::trail::{ChainHash, Entry, EntryKind};
 
 /// Something that a person did.
@@ -53,13 +52,6 @@ pub struct ActivityFilter {
     pub from: Option<Timestamp>,
     /// Only before this moment.
     pub to: Option<Timestamp>,
-}
-
-impl ActivityFilter {
-    /// Whether everything that an index lists fits: then a page needs to look at no more than it shows.
-    pub fn takes_all(&self, reach: &Reach) -> bool {
-        *reach == Reach::EVERYTHING && (self.person.is_none() || self.kind.is_none())
-    }
 }
 
 /// How far the trail is known to be whole.

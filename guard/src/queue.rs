@@ -12,7 +12,10 @@ pub const PAGE_ROWS_DEFAULT: u32 = 50;
 
 /// For one page, at most about this many rows of an index are looked through, whatever is asked for: a page then takes as long in a
 /// table of a million as in one of ten thousand.
-pub const WALKED_ROWS_MAX: u32 = 1_000;
+pub const WALKED_ROWS_MAX: u32 = 800;
+
+/// Where each of these rows has to be looked up in another table, fewer are: that takes several times as long.
+pub const LOOKED_UP_ROWS_MAX: u32 = 500;
 
 /// Which operations are asked for; what is left out does not limit. Texts are compared byte for byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

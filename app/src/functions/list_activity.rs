@@ -100,10 +100,16 @@ pub(crate) async fn list_activity(search: ActivitySearch) -> Result<ActivityList
     let cursor = (!search.cursor.is_empty()).then(|| Cursor::from_text(&search.cursor));
     let request = PageRequest { cursor, limit: PAGE_ROWS_DEFAULT };
     let page = guard.activities(&person.reach, &filter(&search)?, &request).await?;
+    let ids: Vec<_> = page.rows.iter().filter_map(|activity| activity.operation).collect();
+    let operations = guard.operations_by_id(&person.reach, &ids).await?;
     let mut rows = Vec::with_capacity(page.rows.len());
     for activity in page.rows {
         let operation = match activity.operation {
-            Some(id) => Some((id, guard.view(&guard.operation(&person.reach, id).await?).sentence)),
+            Some(id) => {
+                let operation =
+                    operations.get(&id).ok_or_else(|| guard::refusal::Refusal::not_found("operation of an entry"))?;
+                Some((id, guard.view(operation).sentence))
+            }
             None => None,
         };
         rows.push(Deed {

@@ -11,7 +11,7 @@ use crate::token::Reach;
 #[async_trait]
 pub trait Activities: Send + Sync {
     /// A page of the entries of people within reach, the latest first. Entries of the administration are within a reach over everything
-    /// alone. At most [`crate::queue::WALKED_ROWS_MAX`] are looked through for a page.
+    /// alone. At most [`crate::queue::LOOKED_UP_ROWS_MAX`] are looked through for a page.
     async fn activities(
         &self,
         reach: &Reach,

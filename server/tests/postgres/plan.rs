@@ -79,6 +79,7 @@ async fn no_question_reads_a_whole_table_though_it_was_planned_on_an_empty_one()
         "entry_by_people",
         "entry_by_person",
         "entry_of_people_by_kind",
+        "entry_by_person_and_kind",
         "entry_pkey",
         "body_pkey",
         "conflict_by_payload",
@@ -167,7 +168,8 @@ async fn ask_everything(server: &Server, document: &str) {
 
     let rare = ActivityFilter { person: some("rare@example.test"), ..ActivityFilter::default() };
     let of_kind = ActivityFilter { kind: Some(EntryKind::Resolved), ..ActivityFilter::default() };
-    for filter in [ActivityFilter::default(), rare, of_kind] {
+    let both = ActivityFilter { kind: of_kind.kind, ..rare.clone() };
+    for filter in [ActivityFilter::default(), rare, of_kind, both] {
         store.activities(&everywhere, &filter, &page).await.unwrap();
     }
 

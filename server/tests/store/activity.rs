@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use guard::activity::{Activity, ActivityFilter, TrailCheck};
 use guard::actor::Actor;
 use guard::clock::Timestamp;
-use guard::queue::{Page, PageRequest, WALKED_ROWS_MAX};
+use guard::queue::{LOOKED_UP_ROWS_MAX, Page, PageRequest};
 use guard::store::{Replaced, Replacement};
 use guard::token::Reach;
 use guard::trail::{Entry, EntryKind};
@@ -109,7 +109,7 @@ async fn what_little_reach_shows_is_looked_for_so_far_and_no_further(fresh: Fres
     // The one that is within reach lies behind more than is looked through for one page.
     let own = fresh.begun("1").await;
     let own = deed(&fresh, &own, "ada@example.test", EntryKind::Resolved, moment(0)).await;
-    let number = i64::from(WALKED_ROWS_MAX) + 100;
+    let number = i64::from(LOOKED_UP_ROWS_MAX) + 100;
     let chain = fresh.id(0xE15E);
     let head = fresh.bytes(&[7; 32]);
     let sql = format!(
@@ -120,18 +120,22 @@ async fn what_little_reach_shows_is_looked_for_so_far_and_no_further(fresh: Fres
     );
     assert_eq!(fresh.tamper(&sql).await, Ok(number.unsigned_abs()));
     let acme = Reach::over(["ACME".to_owned()], []);
-    let filter = ActivityFilter {
-        person: Some("ada@example.test".to_owned()),
-        kind: Some(EntryKind::Resolved),
-        ..ActivityFilter::default()
-    };
-    for (reach, filter) in [(&acme, ActivityFilter::default()), (&Reach::EVERYTHING, filter)] {
-        let first = store.activities(reach, &filter, &PageRequest { cursor: None, limit: 50 }).await.unwrap();
-        assert_eq!(first.rows, []);
-        let (at, ..) = first.next.as_ref().and_then(Activity::behind).unwrap();
-        assert_eq!(at, moment(101).timestamp_millis(), "so far was looked");
-        let second = store.activities(reach, &filter, &PageRequest { cursor: first.next, limit: 50 }).await.unwrap();
-        assert_eq!((second.rows.len(), second.rows[0].operation, second.next), (1, Some(own.id), None));
+    let all = ActivityFilter::default();
+    let page = |cursor| PageRequest { cursor, limit: 50 };
+    let first = store.activities(&acme, &all, &page(None)).await.unwrap();
+    assert_eq!(first.rows, []);
+    let (at, ..) = first.next.as_ref().and_then(Activity::behind).unwrap();
+    assert_eq!(at, moment(101).timestamp_millis(), "so far was looked");
+    let second = store.activities(&acme, &all, &page(first.next)).await.unwrap();
+    assert_eq!((second.rows.len(), second.rows[0].operation, second.next), (1, Some(own.id), None));
+    // What an index tells is found behind any number.
+    let by_ada = ActivityFilter { person: Some("ada@example.test".to_owned()), ..all.clone() };
+    let resolved = ActivityFilter { kind: Some(EntryKind::Resolved), ..all };
+    for filter in [ActivityFilter { kind: resolved.kind, ..by_ada }, resolved] {
+        for reach in [&acme, &Reach::EVERYTHING] {
+            let found = store.activities(reach, &filter, &page(None)).await.unwrap();
+            assert_eq!((found.rows.len(), found.rows[0].operation, found.next), (1, Some(own.id), None), "{filter:?}");
+        }
     }
     fresh.remove().await;
 }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use guard::activity::{Activity, ActivityFilter, TrailCheck, TrailState};
-use guard::queue::{Page, PageRequest, WALKED_ROWS_MAX};
+use guard::queue::{LOOKED_UP_ROWS_MAX, Page, PageRequest};
 use guard::refusal::StoreFault;
 use guard::store::Activities;
 use guard::token::Reach;
@@ -19,11 +19,11 @@ use crate::trail::ChainId;
 /// Adds the stretch of an index that a page walks through: what stands behind the columns, up to its limit.
 fn push_stretch(query: &mut QueryBuilder<'static, Postgres>, filter: &ActivityFilter, page: &PageRequest) {
     query.push(format!(" FROM entry WHERE {OF_PEOPLE}"));
-    // One of the two has an index; a person did less than is done of a kind.
-    match (&filter.person, filter.kind) {
-        (Some(person), _) => drop(query.push(" AND actor = ").push_bind(person_actor(person))),
-        (None, Some(kind)) => drop(query.push(" AND kind = ").push_bind(kind.as_str())),
-        (None, None) => {}
+    if let Some(person) = &filter.person {
+        query.push(" AND actor = ").push_bind(person_actor(person));
+    }
+    if let Some(kind) = filter.kind {
+        query.push(" AND kind = ").push_bind(kind.as_str());
     }
     if let Some(operation) = filter.operation {
         query.push(" AND chain = ").push_bind(Uuid::from_u128(operation.as_u128()));
@@ -45,7 +45,7 @@ fn push_stretch(query: &mut QueryBuilder<'static, Postgres>, filter: &ActivityFi
 fn question(reach: &Reach, filter: &ActivityFilter, page: &PageRequest) -> QueryBuilder<'static, Postgres> {
     let columns = EntryRow::COLUMNS;
     let limit = i64::from(page.limit) + 1;
-    if filter.takes_all(reach) {
+    if *reach == Reach::EVERYTHING {
         let mut query = QueryBuilder::new(format!("SELECT {columns}"));
         push_stretch(&mut query, filter, page);
         query.push_bind(limit);
@@ -53,16 +53,10 @@ fn question(reach: &Reach, filter: &ActivityFilter, page: &PageRequest) -> Query
     }
     let mut query = QueryBuilder::new(format!("SELECT {columns} FROM (SELECT {columns}"));
     push_stretch(&mut query, filter, page);
-    query.push_bind(i64::from(WALKED_ROWS_MAX)).push(") AS walked WHERE true");
-    if let Some(kind) = filter.kind {
-        query.push(" AND kind = ").push_bind(kind.as_str());
-    }
-    if *reach != Reach::EVERYTHING {
-        query.push(" AND EXISTS (SELECT 1 FROM operation WHERE operation.id = walked.chain");
-        push_reach(&mut query, reach, "operation");
-        query.push(")");
-    }
-    query.push(" ORDER BY at DESC, chain DESC, sequence DESC LIMIT ").push_bind(limit);
+    query.push_bind(i64::from(LOOKED_UP_ROWS_MAX));
+    query.push(") AS walked WHERE EXISTS (SELECT 1 FROM operation WHERE operation.id = walked.chain");
+    push_reach(&mut query, reach, "operation");
+    query.push(") ORDER BY at DESC, chain DESC, sequence DESC LIMIT ").push_bind(limit);
     query
 }
 
@@ -78,10 +72,10 @@ impl Activities for PostgresStore {
         // Planned for each execution, as lists are: what fits one person does not fit another.
         let entries = self.all::<EntryRow, (ChainId, Entry)>(question.build().persistent(false)).await?;
         let mut found = activity_page(entries, page.limit);
-        if found.next.is_none() && !filter.takes_all(reach) {
+        if found.next.is_none() && *reach != Reach::EVERYTHING {
             let mut edge = QueryBuilder::new(format!("SELECT {}", EntryRow::COLUMNS));
             push_stretch(&mut edge, filter, page);
-            edge.push_bind(2_i64).push(" OFFSET ").push_bind(i64::from(WALKED_ROWS_MAX) - 1);
+            edge.push_bind(2_i64).push(" OFFSET ").push_bind(i64::from(LOOKED_UP_ROWS_MAX) - 1);
             let edge = self.all::<EntryRow, (ChainId, Entry)>(edge.build().persistent(false)).await?;
             found.next = activity_edge(&edge);
         }

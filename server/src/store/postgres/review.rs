@@ -117,13 +117,14 @@ impl Reviews for PostgresStore {
     }
 
     async fn places_reviewed(&self, triage: &Triage, most: u32) -> Result<Option<Vec<Place>>, StoreFault> {
-        let mut question = triage::places_reviewed(triage, most);
+        let (mut number, mut question) = (triage::reviewed_number(triage, most), triage::places_reviewed(triage, most));
         let mut connection = self.connection().await?;
-        let found = bounded(question.build_query_as::<(i64, i64, Uuid, bool)>().fetch_all(&mut *connection)).await;
-        let found = found.map_err(|trouble| trouble.fault(&""))?;
-        if found.len() > usize::try_from(most).unwrap_or(usize::MAX) {
+        let number = bounded(number.build_query_scalar::<i64>().fetch_one(&mut *connection)).await;
+        if number.map_err(|trouble| trouble.fault(&""))? > i64::from(most) {
             return Ok(None);
         }
+        let found = bounded(question.build_query_as::<(i64, i64, Uuid, bool)>().fetch_all(&mut *connection)).await;
+        let found = found.map_err(|trouble| trouble.fault(&""))?;
         let fitting = found.into_iter().filter(|(_, _, _, fits)| *fits);
         let place = |(step, since, id, _): (i64, i64, Uuid, bool)| Place {
             step: Step::from_number(step),

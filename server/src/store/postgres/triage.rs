@@ -131,12 +131,10 @@ pub(super) fn seen(rows: &[Looked], look: Look) -> Seen {
     seen
 }
 
-/// What people have claimed or keep waiting: the place of each, and whether it fits.
-pub(super) fn places_reviewed(triage: &Triage, most: u32) -> QueryBuilder<'static, Postgres> {
+/// Adds what people have claimed or keep waiting, one more than `most` of it.
+fn push_reviewed(query: &mut QueryBuilder<'static, Postgres>, triage: &Triage, most: u32) {
     let now = triage.now.timestamp_millis();
-    let mut query = QueryBuilder::new(format!("SELECT {AT_RISK}, state_since, operation.id, ({UNCERTAIN}"));
-    push_filter(&mut query, triage);
-    query.push(") IS TRUE FROM (SELECT operation FROM review WHERE ");
+    query.push("SELECT operation FROM review WHERE ");
     match triage.filter.claim {
         Some(ClaimedBy::Me) => {
             query.push("claimed_by = ").push_bind(triage.person.clone());
@@ -145,6 +143,22 @@ pub(super) fn places_reviewed(triage: &Triage, most: u32) -> QueryBuilder<'stati
         Some(ClaimedBy::Nobody) | None => drop(query.push("waits_until > ").push_bind(now)),
     }
     query.push(" LIMIT ").push_bind(i64::from(most) + 1);
+}
+
+/// How much that is, from an index alone: where it is more than `most`, no row behind it is read.
+pub(super) fn reviewed_number(triage: &Triage, most: u32) -> QueryBuilder<'static, Postgres> {
+    let mut query = QueryBuilder::new("SELECT count(*) FROM (");
+    push_reviewed(&mut query, triage, most);
+    query.push(") AS reviewed");
+    query
+}
+
+/// The place of each of it, and whether it fits.
+pub(super) fn places_reviewed(triage: &Triage, most: u32) -> QueryBuilder<'static, Postgres> {
+    let mut query = QueryBuilder::new(format!("SELECT {AT_RISK}, state_since, operation.id, ({UNCERTAIN}"));
+    push_filter(&mut query, triage);
+    query.push(") IS TRUE FROM (");
+    push_reviewed(&mut query, triage, most);
     query.push(") AS reviewed JOIN operation ON operation.id = reviewed.operation");
     query
 }

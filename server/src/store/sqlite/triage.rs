@@ -101,10 +101,8 @@ fn stretch_question(triage: &Triage, stretch: &Stretch, seen: u32) -> Question {
     Question { sql, values: values.0 }
 }
 
-/// What people have claimed or keep waiting, each with whether it fits.
-fn reviewed_question(triage: &Triage, most: u32) -> Question {
-    let mut values = Values::default();
-    let now = values.integer(triage.now.timestamp_millis());
+/// What people have claimed or keep waiting, one more than `most` of it.
+fn reviewed(values: &mut Values, triage: &Triage, now: &str, most: u32) -> String {
     let (index, condition) = match triage.filter.claim {
         Some(ClaimedBy::Me) => {
             ("review_by_claim", format!("claimed_by = {} AND claimed_until > {now}", values.text(&triage.person)))
@@ -112,10 +110,25 @@ fn reviewed_question(triage: &Triage, most: u32) -> Question {
         Some(ClaimedBy::Nobody) | None => ("review_by_wait", format!("waits_until > {now}")),
     };
     let limit = values.integer(i64::from(most) + 1);
+    format!("SELECT operation AS reviewed FROM review INDEXED BY {index} WHERE {condition} LIMIT {limit}")
+}
+
+/// How much that is, from an index alone: where it is more than `most`, no row behind it is read.
+fn reviewed_number_question(triage: &Triage, most: u32) -> Question {
+    let mut values = Values::default();
+    let now = values.integer(triage.now.timestamp_millis());
+    let sql = format!("SELECT count(*) FROM ({})", reviewed(&mut values, triage, &now, most));
+    Question { sql, values: values.0 }
+}
+
+/// Each of it, with whether it fits.
+fn reviewed_question(triage: &Triage, most: u32) -> Question {
+    let mut values = Values::default();
+    let now = values.integer(triage.now.timestamp_millis());
+    let reviewed = reviewed(&mut values, triage, &now, most);
     let fits = values.fits(triage, &now);
     let sql = format!(
-        "SELECT {AT_RISK}, state_since, id, {UNCERTAIN} AND {fits} FROM \
-         (SELECT operation AS reviewed FROM review INDEXED BY {index} WHERE {condition} LIMIT {limit}) \
+        "SELECT {AT_RISK}, state_since, id, {UNCERTAIN} AND {fits} FROM ({reviewed}) \
          CROSS JOIN operation ON operation.id = reviewed"
     );
     Question { sql, values: values.0 }
@@ -167,12 +180,17 @@ pub(super) fn places_reviewed(
     triage: &Triage,
     most: u32,
 ) -> Result<Option<Vec<Place>>, StoreFault> {
+    let Question { sql, values } = reviewed_number_question(triage, most);
+    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
+    let number: u32 = statement.query_row(params_from_iter(values), |row| row.get(0)).map_err(failed)?;
+    if number > most {
+        return Ok(None);
+    }
     let Question { sql, values } = reviewed_question(triage, most);
     let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
     let found = statement.query_map(params_from_iter(values), place).map_err(failed)?;
     let found: Vec<(Place, bool)> = found.collect::<Result<_, _>>().map_err(failed)?;
-    let is_all = found.len() <= usize::try_from(most).unwrap_or(usize::MAX);
-    Ok(is_all.then(|| found.into_iter().filter_map(|(place, fits)| fits.then_some(place)).collect()))
+    Ok(Some(found.into_iter().filter_map(|(place, fits)| fits.then_some(place)).collect()))
 }
 
 /// A row of a question: its place, and whether it fits.
@@ -296,6 +314,8 @@ mod tests {
                 assert!(by_age.contains("COVERING INDEX operation_uncertain"), "{by_age}");
                 assert!(!by_age.contains("FOR ORDER BY"), "{by_age}");
             }
+            let number = plan(reviewed_number_question(&triage, 50));
+            assert!(number.contains("SEARCH review USING COVERING INDEX review_by_claim"), "{number}");
             let reviewed = plan(reviewed_question(&triage, 50));
             assert!(reviewed.contains("SEARCH review USING COVERING INDEX review_by_claim"), "{reviewed}");
             assert!(reviewed.contains("SEARCH operation USING"), "{reviewed}");
