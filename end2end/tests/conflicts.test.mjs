@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 
+import { assertAccessible } from "../support/browser.mjs";
 import { MODES, begin, openDesk, sentence } from "../support/desk.mjs";
 
 const CHANGES = 5_000;
@@ -181,4 +182,41 @@ describe("settling conflicts", () => {
     await page.visit("/conflicts");
     await page.getByText("No conflict is open.").waitFor();
   });
+});
+
+describe("a list that little fits", () => {
+  // More than a page looks through.
+  const OPERATIONS = 26;
+  const CONFLICTS = 40;
+  let desk;
+  before(async () => {
+    desk = await openDesk({ people: { olga: ["--role", "operator"] } });
+    const fill = async () => {
+      const { document, ...asked } = begin();
+      await desk.worker.confirm({ document, ...asked });
+      for (let number = 0; number < CONFLICTS; number += 1) {
+        await desk.worker.begin({ document, ...asked, payload: { ...asked.payload, amount: `${2_000 + number}.00` } });
+      }
+    };
+    await Promise.all(Array.from({ length: OPERATIONS }, fill));
+  });
+  after(() => desk?.close());
+  afterEach(() => desk.endPages());
+
+  for (const { mode, scripts } of MODES) {
+    test(`${mode}: says that there may be more behind, and goes on there`, async () => {
+      const page = await desk.page({ as: "olga", scripts });
+      await page.visit("/conflicts");
+      await page.getByRole("heading", { name: /accounting-handoff: \/amount 1,000\+ conflicts/ }).waitFor();
+      await page.getByLabel("Place").fill("/nowhere");
+      await page.getByRole("button", { name: "Filter" }).click();
+      await page.getByText("So far no conflict is like that.").waitFor();
+      await page.getByRole("status").filter({ hasText: "there may be more behind" }).waitFor();
+      // It checks by script.
+      if (scripts) await assertAccessible(page);
+      await page.getByRole("link", { name: "Look further" }).click();
+      await page.getByText("No open conflict is like that.").waitFor();
+      assert.equal(await page.getByRole("link", { name: "Look further" }).count(), 0);
+    });
+  }
 });
