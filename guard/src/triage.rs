@@ -24,7 +24,7 @@ pub const STEPS_MAX: u32 = 320;
 pub const LOOKS_MAX: u32 = 2;
 
 /// In all looks of a page together, so many rows that may not fit are looked at.
-pub const ROWS_SEEN_MAX: u32 = 2_000;
+pub const ROWS_SEEN_MAX: u32 = 1_500;
 
 /// Names of more companies or workflows than this are not looked for one by one.
 pub const PARTS_MAX: usize = 8;

@@ -2,13 +2,14 @@
 //! of filters that a page's form offers, in one run.
 //!
 //! Both stores are seeded alike and served by a process of their own; each figure is the median of [`TURNS`] first bytes of a whole page,
-//! small and large store in turn; of [`TURNS_OF_DOUBT`] where those came out too slow. What counts is the ratio of large to small: a list must not become slower as the table grows. Nothing is
-//! faster than the fullest page of the same path in the small store, for whoever sees everything: most lists of that store end before a page
-//! is full, or have no second one (the first stands for it then), and a full page compared with an empty one says nothing about growth.
-//! Settings: `ONCEOVER_BENCH_SMALL` and
-//! `ONCEOVER_BENCH_LARGE` (operations), `ONCEOVER_TEST_POSTGRES` (a server whose role may create databases; left out: SQLite alone),
-//! `ONCEOVER_BENCH_KEPT` (a folder: the stores are kept in it and beside it on the server, and measured again without being seeded
-//! again).
+//! small and large store in turn; of [`TURNS_OF_DOUBT`] where those came out too slow. What counts is the ratio of large to small: a list
+//! must not become slower as the table grows. Nothing is faster than the fullest page of the same path in the small store, for whoever sees
+//! everything: most lists of that store end before a page is full, or have no second one (the first stands for it then), and a full page
+//! compared with an empty one says nothing about growth.
+//!
+//! Settings: `ONCEOVER_BENCH_SMALL` and `ONCEOVER_BENCH_LARGE` (operations), `ONCEOVER_TEST_POSTGRES` (a server whose role may create
+//! databases; left out: SQLite alone), `ONCEOVER_BENCH_KEPT` (a folder: the stores are kept in it and beside it on the server, and measured
+//! again without being seeded again).
 
 #![allow(
     missing_docs,
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use guard::amendment::AmendmentStateName;
 use guard::clock::Entropy;
 use guard::queue::{Filter, Order, PageRequest};
 use guard::service::Guard;
@@ -46,7 +48,8 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// Each figure is the median of this many reads.
 const TURNS: usize = 3;
 
-/// What came out as too slow by these few is read this many times: among thousands, some are so by chance.
+/// What came out as too slow by these few is read this many times, with the full page that it is compared with in the same turns: among
+/// thousands, some are so by chance.
 const TURNS_OF_DOUBT: usize = 15;
 
 /// The page that all others of its path are compared with is read this many times.
@@ -199,19 +202,23 @@ async fn measure(name: &str, sizes: [u64; 2], urls: &[String; 2]) -> Outcome<boo
                 fullest = (rows, page);
             }
         }
-        let full = in_turn(&desks, 0, [&fullest.1, &fullest.1], FULL_TURNS).await?.0[0];
+        let ([full], _) = in_turn(&desks, [(0, 0, fullest.1.as_str())], FULL_TURNS).await?;
         for visitor in 0..desks[0].visitors.len() {
             for query in &queries {
                 let first = address(path, query);
                 let list = if visitor == 0 { first.clone() } else { format!("{first} (of {})", COMPANIES.join(", ")) };
                 let figure = async |page, pages: [&str; 2]| {
-                    let ratio =
-                        |[small, large]: [Duration; 2]| large.max(full).as_secs_f64() / small.max(full).as_secs_f64();
-                    let (mut taken, next) = in_turn(&desks, visitor, pages, TURNS).await?;
-                    if ratio(taken) > RATIO_MAX {
-                        taken = in_turn(&desks, visitor, pages, TURNS_OF_DOUBT).await?.0;
+                    let (taken, next) =
+                        in_turn(&desks, [(0, visitor, pages[0]), (1, visitor, pages[1])], TURNS).await?;
+                    let [mut small, mut large] = taken;
+                    let mut ratio = ratio_of([small, large], full);
+                    if ratio > RATIO_MAX {
+                        // The machine may be slower by now than it was when the full page was read.
+                        let reads = [(0, visitor, pages[0]), (1, visitor, pages[1]), (0, 0, fullest.1.as_str())];
+                        let ([small_again, large_again, full], _) = in_turn(&desks, reads, TURNS_OF_DOUBT).await?;
+                        (small, large) = (small_again, large_again);
+                        ratio = ratio_of([small, large], full);
                     }
-                    let ([small, large], ratio) = (taken, ratio(taken));
                     Outcome::Ok((Figures { page, list: list.clone(), small, large, ratio }, next))
                 };
                 let (of_first, next) = figure("first", [&first, &first]).await?;
@@ -234,17 +241,21 @@ fn address(path: &str, query: &str) -> String {
     if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
 }
 
-/// The median times of a page of the small and one of the large desk, and the pages behind them.
-async fn in_turn(
+/// How many times as long the large one takes, where nothing counts as faster than a full page.
+fn ratio_of([small, large]: [Duration; 2], full: Duration) -> f64 {
+    large.max(full).as_secs_f64() / small.max(full).as_secs_f64()
+}
+
+/// The median times of pages, each of a desk for one of its visitors, read in turn; and the pages behind them.
+async fn in_turn<const N: usize>(
     desks: &[Desk; 2],
-    visitor: usize,
-    pages: [&str; 2],
+    reads: [(usize, usize, &str); N],
     turns: usize,
-) -> Outcome<([Duration; 2], [Option<String>; 2])> {
-    let (mut times, mut next) = ([const { Vec::new() }; 2], [const { None }; 2]);
+) -> Outcome<([Duration; N], [Option<String>; N])> {
+    let (mut times, mut next) = ([const { Vec::new() }; N], [const { None }; N]);
     for _ in 0..turns {
-        for (place, desk) in desks.iter().enumerate() {
-            let (taken, behind, _) = desk.read(visitor, pages[place]).await?;
+        for (place, (desk, visitor, page)) in reads.into_iter().enumerate() {
+            let (taken, behind, _) = desks[desk].read(visitor, page).await?;
             times[place].push(taken);
             next[place] = behind;
         }
@@ -303,13 +314,25 @@ fn lists() -> [(&'static str, Vec<String>); 5] {
         &["", "company=umbra-at"],
         &["", "currency=EUR", "state=disputed", "claim=nobody", "cause=reported"],
     ];
-    let conflicts: [&[&str]; 4] =
-        [&["", "workflow=stock-booking"], &["", "company=umbra-at"], &["", "path=/amount"], &["", "state=decided"]];
+    let conflicts: [&[&str]; 4] = [
+        &["", "workflow=stock-booking"],
+        &["", "company=umbra-at"],
+        &["", "path=/amount", "path=/customer"],
+        &["", "state=decided"],
+    ];
+    let states = AmendmentStateName::ALL.map(|state| format!("state={}", state.as_str()));
+    let states: Vec<&str> = ["", "state=all"].into_iter().chain(states.iter().map(String::as_str)).collect();
+    let last_month = (chrono::Utc::now() - chrono::TimeDelta::days(30)).format("to=%Y-%m-%d").to_string();
+    let activity: [&[&str]; 3] = [
+        &["", "person=finance-1@demonstration.invalid"],
+        &["", "kind=resolved", "kind=kept_waiting", "kind=amendment_approved"],
+        &["", &last_month],
+    ];
     [
         ("/unknown", combinations(&unknown)),
         ("/conflicts", combinations(&conflicts)),
-        ("/amendments", combinations(&[&["", "state=all"]])),
-        ("/activity", combinations(&[&["", "kind=resolved"]])),
+        ("/amendments", combinations(&[&states])),
+        ("/activity", combinations(&activity)),
         ("/operations", combinations(&operations)),
     ]
 }
