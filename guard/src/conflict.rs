@@ -336,7 +336,12 @@ pub struct ConflictGroup {
     pub oldest_at: Timestamp,
     /// Whether not all that are open were counted: there may be more in it.
     pub is_cut: bool,
+    /// Those of it that came first, at most [`GROUP_FIRST_MAX`].
+    pub first: Vec<ConflictId>,
 }
+
+/// Of a group, so many are named: the others are found when it is opened.
+pub const GROUP_FIRST_MAX: u32 = 3;
 
 #[cfg(test)]
 mod tests {

@@ -6,10 +6,6 @@ use leptos_router::params::ParamsMap;
 
 use crate::{encoding::Json, failure::Failure};
 
-/// Of a group, this many conflicts are shown before it is opened.
-#[cfg(feature = "ssr")]
-const GROUP_ROWS: u32 = 3;
-
 /// At most this many groups are shown; the others are found by the filters.
 pub(crate) const GROUPS_MAX: u32 = 20;
 
@@ -141,8 +137,10 @@ pub(crate) struct ConflictQueue {
 /// Reads the queue: in groups, or one by one where the address names a place, a group, or those that were decided.
 #[server(prefix = "/fn", endpoint = "list_conflicts", input = Json, output = Json)]
 pub(crate) async fn list_conflicts(search: ConflictSearch) -> Result<ConflictQueue, Failure> {
+    use std::collections::HashMap;
+
     use guard::{
-        conflict::{ConflictFilter, ConflictOrder},
+        conflict::ConflictOrder,
         queue::{Cursor, PAGE_ROWS_DEFAULT, PageRequest},
     };
 
@@ -163,15 +161,14 @@ pub(crate) async fn list_conflicts(search: ConflictSearch) -> Result<ConflictQue
             blocks.push(Block { group: None, rows });
         }
     } else {
-        for group in guard.conflict_groups(reach, &filter, GROUPS_MAX).await? {
-            let filter = ConflictFilter {
-                workflow: Some(group.workflow.clone()),
-                group: Some(group.places.group),
-                ..filter.clone()
-            };
-            let request = PageRequest { cursor: None, limit: GROUP_ROWS };
-            let page = guard.conflict_page(reach, &filter, order, &request).await?;
-            let rows = asked::rows(guard, person, page.rows).await?;
+        // The rows of all groups together: each by itself takes as many questions as there are groups.
+        let groups = guard.conflict_groups(reach, &filter, GROUPS_MAX).await?;
+        let ids: Vec<ConflictId> = groups.iter().flat_map(|group| group.first.iter().copied()).collect();
+        let found = guard.open_conflicts_by_id(reach, &ids).await?.into_values().collect();
+        let mut rows: HashMap<ConflictId, ConflictRow> =
+            asked::rows(guard, person, found).await?.into_iter().map(|row| (row.id, row)).collect();
+        for group in groups {
+            let rows = group.first.iter().filter_map(|id| rows.remove(id)).collect();
             blocks.push(Block { group: Some(group), rows });
         }
     }

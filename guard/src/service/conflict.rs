@@ -1,5 +1,6 @@
 //! Conflicts: which payloads there are of an operation, and what people decide about one that came under its key.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -218,6 +219,21 @@ impl Guard {
         limit: u32,
     ) -> Result<Vec<ConflictGroup>, Refusal> {
         Ok(self.inner.store.conflict_groups(reach, filter, limit).await?)
+    }
+
+    /// The conflicts with these ids, of those that are within reach and open.
+    ///
+    /// # Errors
+    /// The store's fault.
+    pub async fn open_conflicts_by_id(
+        &self,
+        reach: &Reach,
+        ids: &[ConflictId],
+    ) -> Result<HashMap<ConflictId, Conflict>, Refusal> {
+        let found = self.inner.store.conflicts_by_id(ids).await?;
+        let is_reached = |conflict: &Conflict| reach.company(&conflict.company) && reach.workflow(&conflict.workflow);
+        let open = found.into_iter().filter(|conflict| conflict.is_open() && is_reached(conflict));
+        Ok(open.map(|conflict| (conflict.id, conflict)).collect())
     }
 
     /// What stands before and behind a conflict in the queue, the longest open first.

@@ -29,7 +29,10 @@ pub trait Conflicts: Send + Sync {
         page: &PageRequest,
     ) -> Result<Page<Conflict>, StoreFault>;
 
-    /// The groups of the oldest [`crate::summary::UNCERTAIN_COUNTED_MAX`] open conflicts within reach, the largest first, at most
+    /// The conflicts with these ids, those that there are; long changes are left out.
+    async fn conflicts_by_id(&self, ids: &[ConflictId]) -> Result<Vec<Conflict>, StoreFault>;
+
+    /// The groups of the oldest [`crate::conflict::CONFLICTS_GROUPED_MAX`] open conflicts within reach, the largest first, at most
     /// `limit`. Of the filter, the workflow and the company count.
     async fn conflict_groups(
         &self,

@@ -2,7 +2,8 @@
 
 use guard::clock::Entropy as _;
 use guard::conflict::{
-    Conflict, ConflictDecision, ConflictFilter, ConflictOrder, ConflictOutcome, ConflictStanding, Places,
+    Conflict, ConflictDecision, ConflictFilter, ConflictOrder, ConflictOutcome, ConflictStanding, GROUP_FIRST_MAX,
+    Places,
 };
 use guard::diff::{Change, ChangeKind};
 use guard::fingerprint::Fingerprint;
@@ -238,7 +239,8 @@ async fn what_an_index_tells_is_found_behind_any_number(fresh: Fresh) {
         let found = store.conflict_page(reach, filter, ConflictOrder::Oldest, &one).await.unwrap();
         assert_eq!((found.rows, found.next), (vec![own.clone()], None));
         let groups = store.conflict_groups(reach, filter, 10).await.unwrap();
-        assert_eq!(groups.iter().map(|group| (group.open, group.is_cut)).collect::<Vec<_>>(), [(1, false)]);
+        let told: Vec<_> = groups.iter().map(|group| (group.open, group.is_cut, group.first.clone())).collect();
+        assert_eq!(told, [(1, false, vec![own.id])]);
     }
     let elsewhere = Reach::over(["NOWHERE".to_owned()], []);
     let found =
@@ -251,13 +253,24 @@ async fn what_an_index_tells_is_found_behind_any_number(fresh: Fresh) {
 async fn groups_are_counted(fresh: Fresh) {
     let store = &fresh.database.store;
     let mut operation = fresh.begun("812").await;
+    let mut all = Vec::new();
     for (number, path) in [(1, "/amount"), (2, "/lines/0/quantity"), (3, "/lines/7/quantity")] {
-        opened(&fresh, &mut operation, number, path).await;
+        all.push(opened(&fresh, &mut operation, number, path).await);
     }
     let groups = store.conflict_groups(&Reach::EVERYTHING, &ConflictFilter::default(), 10).await.unwrap();
     let told: Vec<_> =
         groups.iter().map(|group| (group.places.listed.join(" "), group.open, group.oldest_at)).collect();
     assert_eq!(told, [("/lines/*/quantity".to_owned(), 2, moment(2)), ("/amount".to_owned(), 1, moment(1))]);
+    let first: Vec<_> = groups.iter().map(|group| group.first.clone()).collect();
+    assert_eq!(first, [vec![all[1].id, all[2].id], vec![all[0].id]]);
+    let mut found = store.conflicts_by_id(&[all[2].id, ConflictId::from_u128(7), all[0].id]).await.unwrap();
+    found.sort_by_key(|conflict| conflict.opened_at);
+    assert_eq!(found, [all[0].clone(), all[2].clone()]);
+    for number in 4..=6 {
+        opened(&fresh, &mut operation, number, "/amount").await;
+    }
+    let groups = store.conflict_groups(&Reach::EVERYTHING, &ConflictFilter::default(), 1).await.unwrap();
+    assert_eq!((groups[0].open, groups[0].first.len(), groups[0].first[0]), (4, GROUP_FIRST_MAX as usize, all[0].id));
     let elsewhere = ConflictFilter { company: Some("Nowhere".to_owned()), ..ConflictFilter::default() };
     assert_eq!(store.conflict_groups(&Reach::EVERYTHING, &elsewhere, 10).await.unwrap(), []);
     fresh.remove().await;

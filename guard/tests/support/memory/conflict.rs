@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use guard::conflict::{CONFLICTS_GROUPED_MAX, Conflict, ConflictFilter, ConflictGroup, ConflictOrder};
+use guard::conflict::{CONFLICTS_GROUPED_MAX, Conflict, ConflictFilter, ConflictGroup, ConflictOrder, GROUP_FIRST_MAX};
 use guard::id::ConflictId;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
@@ -70,6 +70,14 @@ impl Conflicts for Memory {
         Ok(Page { rows: found, next })
     }
 
+    async fn conflicts_by_id(&self, ids: &[ConflictId]) -> Result<Vec<Conflict>, StoreFault> {
+        let mut found = Vec::new();
+        for id in ids {
+            found.extend(self.conflict_by_id(*id).await?);
+        }
+        Ok(found)
+    }
+
     async fn conflict_groups(
         &self,
         reach: &Reach,
@@ -86,7 +94,11 @@ impl Conflicts for Memory {
                 hits: 0,
                 oldest_at: conflict.opened_at,
                 is_cut: false,
+                first: Vec::new(),
             });
+            if group.first.len() < GROUP_FIRST_MAX as usize {
+                group.first.push(conflict.id);
+            }
             group.open += 1;
             group.hits += conflict.hits;
             group.oldest_at = group.oldest_at.min(conflict.opened_at);

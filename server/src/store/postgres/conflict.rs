@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use async_trait::async_trait;
-use guard::conflict::{CONFLICTS_GROUPED_MAX, Conflict, ConflictFilter, ConflictGroup, ConflictOrder, place_key};
+use guard::conflict::{
+    CONFLICTS_GROUPED_MAX, Conflict, ConflictFilter, ConflictGroup, ConflictOrder, GROUP_FIRST_MAX, place_key,
+};
 use guard::id::ConflictId;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
@@ -33,9 +35,9 @@ fn walk<'a>(within: &'a Reach, filter: &ConflictFilter, order: ConflictOrder, cu
     // Few of all that ever were at a place are open, and most are decided.
     if let (Some(at_place), None, true) = (&at_place, filter.group, filter.is_decided) {
         let condition = format!("{at_place}{}", behind("conflict")).into();
-        let (table, columns) = ("conflict_place", "conflict AS id");
-        let rows = FirstRows { table, columns, condition, order: of_place, ..listed.clone() };
-        return Walk::among(rows, within, direction).told_by("conflict", listed.condition);
+        let (table, columns, standing) = ("conflict_place", "conflict AS id", listed.condition.clone());
+        let rows = FirstRows { table, columns, condition, order: of_place, ..listed };
+        return Walk::among(rows, within, direction).told_by("conflict", standing);
     }
     let of_group = filter.group.map(|group| format!(" AND grouping_key = {}", bytes(&group.as_bytes())));
     let condition = format!("{}{}{}", listed.condition, of_group.as_deref().unwrap_or_default(), behind("id"));
@@ -63,11 +65,12 @@ pub(super) const fn listed(is_decided: bool) -> FirstRows {
 }
 
 fn groups(within: &Reach, limit: u32) -> QueryBuilder<'static, Postgres> {
-    let mut query = QueryBuilder::new(
-        "SELECT workflow, (SELECT places FROM conflict WHERE id = first) AS places, open, hits, oldest_at, counted FROM ( \
-         SELECT workflow, (array_agg(id ORDER BY id))[1] AS first, count(*) AS open, sum(hits)::bigint AS hits, \
+    let mut query = QueryBuilder::new(format!(
+        "SELECT workflow, (SELECT places FROM conflict WHERE id = ids[1]) AS places, open, hits, oldest_at, counted, \
+         array_to_json(ids)::text AS first FROM ( \
+         SELECT workflow, (array_agg(id ORDER BY id))[1:{GROUP_FIRST_MAX}] AS ids, count(*) AS open, sum(hits)::bigint AS hits, \
          min(opened_at) AS oldest_at, (sum(count(*)) OVER ())::bigint AS counted FROM (",
-    );
+    ));
     let columns = "workflow, grouping_key, id, hits, opened_at";
     FirstRows { columns, most: CONFLICTS_GROUPED_MAX, ..listed(false) }.push(&mut query, within);
     query.push(") AS counted GROUP BY workflow, grouping_key ORDER BY open DESC, oldest_at LIMIT ");
@@ -106,6 +109,12 @@ impl Conflicts for PostgresStore {
         let columns = ConflictRow::listed_columns();
         let id = |conflict: &Conflict| conflict.id.as_u128();
         self.walk::<ConflictRow, _>(&walk, ("conflict", &columns), page, id).await
+    }
+
+    async fn conflicts_by_id(&self, ids: &[ConflictId]) -> Result<Vec<Conflict>, StoreFault> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| Uuid::from_u128(id.as_u128())).collect();
+        let sql = format!("SELECT {} FROM conflict WHERE id = ANY($1)", ConflictRow::listed_columns());
+        self.all::<ConflictRow, _>(sqlx::query(&sql).bind(ids)).await
     }
 
     async fn conflict_groups(

@@ -54,10 +54,15 @@ pub(super) fn pool(options: PgConnectOptions) -> PgPool {
 /// on a fresh install they were empty, so that it went on reading whole tables. Planning costs little beside a list.
 ///
 /// A bitmap is no way to read a list, and a whole table still less: they collect all rows of a span before they sort them, where the order
-/// of an index gives the first ones at once. Without statistics the planner takes a span for small, and would.
+/// of an index gives the first ones at once. Without statistics the planner takes a span for small, and would. To start further processes
+/// for it costs more than the list.
 async fn prepare(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    set(connection, "SET plan_cache_mode = force_custom_plan; SET enable_bitmapscan = off; SET enable_seqscan = off")
-        .await
+    set(
+        connection,
+        "SET plan_cache_mode = force_custom_plan; SET enable_bitmapscan = off; SET enable_seqscan = off; \
+         SET max_parallel_workers_per_gather = 0",
+    )
+    .await
 }
 
 /// Sets what the connection of a [`Line`] has, over which whole batches are asked and stored.

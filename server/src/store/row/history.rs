@@ -168,6 +168,8 @@ pub struct ConflictGroupRow {
     pub hits: i64,
     pub oldest_at: i64,
     pub counted: i64,
+    /// The ids of those that came first, as JSON.
+    pub first: String,
 }
 
 impl TryFrom<ConflictGroupRow> for ConflictGroup {
@@ -182,6 +184,10 @@ impl TryFrom<ConflictGroupRow> for ConflictGroup {
             hits: place.number("hits", row.hits)?,
             oldest_at: place.moment("opened_at", row.oldest_at)?,
             is_cut: row.counted >= i64::from(CONFLICTS_GROUPED_MAX),
+            first: {
+                let ids: Vec<Uuid> = place.json("id", &row.first)?;
+                ids.into_iter().map(|id| ConflictId::from_u128(id.as_u128())).collect()
+            },
         })
     }
 }

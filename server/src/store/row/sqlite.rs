@@ -297,6 +297,7 @@ impl FromSqlite for ConflictGroupRow {
             hits: columns.take()?,
             oldest_at: columns.take()?,
             counted: columns.take()?,
+            first: columns.take()?,
         })
     }
 }

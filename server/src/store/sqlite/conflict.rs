@@ -1,7 +1,9 @@
 //! Conflicts by their own ids, and as a queue. Every list is read from an index behind a key, up to a limit.
 
 use async_trait::async_trait;
-use guard::conflict::{CONFLICTS_GROUPED_MAX, Conflict, ConflictFilter, ConflictGroup, ConflictOrder, place_key};
+use guard::conflict::{
+    CONFLICTS_GROUPED_MAX, Conflict, ConflictFilter, ConflictGroup, ConflictOrder, GROUP_FIRST_MAX, place_key,
+};
 use guard::id::ConflictId;
 use guard::queue::{Cursor, Page, PageRequest};
 use guard::refusal::StoreFault;
@@ -114,9 +116,10 @@ fn groups(reach: &Reach, filter: &ConflictFilter, limit: u32) -> Question {
     let limit = values.integer(limit.into());
     // The places are long, and the same in all of a group: they are read of one.
     let sql = format!(
-        "SELECT workflow, (SELECT places FROM conflict WHERE id = first), open, hits, oldest, counted FROM ( \
-         SELECT workflow, min(id) AS first, count(*) AS open, sum(hits) AS hits, min(opened_at) AS oldest, \
-         sum(count(*)) OVER () AS counted FROM ({counted}) \
+        "SELECT workflow, (SELECT places FROM conflict WHERE id = oldest_id), open, hits, oldest, counted, first FROM ( \
+         SELECT workflow, min(id) AS oldest_id, count(*) AS open, sum(hits) AS hits, min(opened_at) AS oldest, \
+         sum(count(*)) OVER () AS counted, json_group_array(hex(id)) FILTER (WHERE place <= {GROUP_FIRST_MAX}) AS first \
+         FROM (SELECT *, row_number() OVER (PARTITION BY workflow, grouping_key ORDER BY id) AS place FROM ({counted})) \
          GROUP BY workflow, grouping_key ORDER BY open DESC, oldest LIMIT {limit}) ORDER BY open DESC, oldest"
     );
     Question { sql, values: values.0 }
@@ -156,6 +159,17 @@ impl Conflicts for SqliteStore {
             let columns = ConflictRow::listed_columns();
             let id = |conflict: &Conflict| conflict.id.as_u128();
             walk.read::<ConflictRow, _>(connection, ("conflict", &columns), &page, id)
+        })
+        .await
+    }
+
+    async fn conflicts_by_id(&self, ids: &[ConflictId]) -> Result<Vec<Conflict>, StoreFault> {
+        let ids = ids.to_vec();
+        self.read(move |connection| {
+            let sql = format!("SELECT {} FROM conflict WHERE id = ?1", ConflictRow::listed_columns());
+            let found =
+                ids.iter().map(|id| one::<ConflictRow, _>(connection, "conflict", &sql, [bytes(*id)]).transpose());
+            found.flatten().collect()
         })
         .await
     }
